@@ -1,4 +1,4 @@
-"""What happens in a sweep, for programs: one object an event, as `pinsweep schema run-events` describes them. Pure, but for the time."""
+"""What happens in a sweep, for programs: one object per event, as `pinsweep schema run-events` describes them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orchestrator.machine.noise import Finding
 from orchestrator.model import Plan
 from orchestrator.plan.duration import duration
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
-from reports.export.record import counted, disturbances_of, named
+from reports.export.record import cell_fields, counted, disturbances_of
 from reports.numbers import fresh
 
 if TYPE_CHECKING:
     from orchestrator.run.exclusive import Holder
-    from orchestrator.run.execute import Ended, Event, Started, Summary
+    from orchestrator.run.execute import Event, Summary
 
 
 def event(name: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 (anything JSON holds)
@@ -27,36 +27,48 @@ def event(name: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 (anythin
 
 
 def planned(file: Path, plan: Plan, noise: Sequence[Finding]) -> dict[str, Any]:
-    """Return what will be done, before the first run."""
+    """Return the event before the first run."""
     takes = duration(plan)
     return event(
         "planned", result_file=str(file), seed=plan.seed, cells=len(plan.cells), runs=len(plan.runs), warm_ups=len(plan.warm_ups),
         estimate_s=round(takes.least_s, 1), at_most_s=round(takes.most_s, 1), skipped=skipped_as_json(plan), aliases=aliases_as_json(plan),
-        noise=[{"level": f.level, "what": f.what, "why": f.why, "fix": f.fix or None} for f in noise],
+        noise=[asdict(finding) | {"fix": finding.fix or None} for finding in noise],
     )  # fmt: skip
 
 
 def waiting(holder: Holder | Path | None) -> dict[str, Any]:
-    """Return who is waited for."""
-    return event(
-        "waiting",
-        sweep=None if holder is None or isinstance(holder, Path) else asdict(holder),
-        scratch=str(holder) if isinstance(holder, Path) else None,
-    )
+    """Return the wait for another sweep, or for a scratch folder."""
+    if holder is None or isinstance(holder, Path):
+        return event("waiting", sweep=None, scratch=str(holder) if holder else None)
+    return event("waiting", sweep=asdict(holder), scratch=None)
 
 
 def of_sweep(happened: Event) -> Iterator[dict[str, Any]]:
-    """Give what is told of a run that starts or has ended."""
-    from orchestrator.run.execute import Ended, Started
+    """Yield the events of a run that starts or has ended."""
+    from orchestrator.run.execute import Started, Unsettled
 
-    if isinstance(happened, Started):
-        yield _started(happened)
-    elif isinstance(happened, Ended):
-        yield _ended(happened)
-        if disturbances := disturbances_of(happened.record):
-            yield _disturbed(happened, disturbances)
-    else:
+    if isinstance(happened, Unsettled):
         yield event("unsettled", cells=happened.cells)
+        return
+    run = happened.run
+    cell = {**cell_fields(run.cell), "repeat": run.repeat}
+    position = {"number": happened.number, "total": happened.total, **cell, "warm_up": run.warm_up}
+    if isinstance(happened, Started):
+        yield event(
+            "started", **position, argv=list(run.argv), estimate_s=run.estimate_s, left_s=happened.left_s
+        )
+    else:
+        record, parsed = happened.record, happened.parsed
+        result = fresh(run.cell, [parsed]) if parsed else None
+        yield event(
+            "ended", **position, run=record.run_id, status=record.status, reason=record.reason or None, wall_s=record.wall_s,
+            headline=result.headline if result else None,
+            leading={"unit": result.lead.unit, "value": result.values[0]} if result and result.lead else None, will_be_repeated=happened.repeated,
+        )  # fmt: skip
+        if disturbances := disturbances_of(record):
+            yield event(
+                "disturbed", **cell, run=record.run_id, disturbances=disturbances, counted=counted(record)
+            )
 
 
 def done(file: Path | None, summary: Summary | None, exit_status: int) -> dict[str, Any]:
@@ -65,30 +77,4 @@ def done(file: Path | None, summary: Summary | None, exit_status: int) -> dict[s
         "done", result_file=str(file) if file else None, exit_status=exit_status, stopped=summary.stopped if summary else True,
         counts=dict(summary.counts) if summary else {}, done_before=summary.done_before if summary else 0,
         failed_before=summary.failed_before if summary else 0,
-    )  # fmt: skip
-
-
-def _started(happened: Started) -> dict[str, Any]:
-    run = happened.run
-    return event(
-        "started", number=happened.number, total=happened.total, **named(run.cell), repeat=run.repeat, warm_up=run.warm_up,
-        argv=list(run.argv), estimate_s=run.estimate_s, left_s=happened.left_s,
-    )  # fmt: skip
-
-
-def _ended(happened: Ended) -> dict[str, Any]:
-    run, record, parsed = happened.run, happened.record, happened.parsed
-    cell = fresh(run.cell, [parsed]) if parsed else None
-    return event(
-        "ended", number=happened.number, total=happened.total, **named(run.cell), repeat=run.repeat, warm_up=run.warm_up, run=record.run_id,
-        status=record.status, reason=record.reason or None, wall_s=record.wall_s,
-        headline=cell.headline if cell else None,
-        leading={"unit": cell.lead.unit, "value": cell.values[0]} if cell and cell.lead else None, will_be_repeated=happened.repeated,
-    )  # fmt: skip
-
-
-def _disturbed(happened: Ended, disturbances: list[dict[str, Any]]) -> dict[str, Any]:
-    run, record = happened.run, happened.record
-    return event(
-        "disturbed", **named(run.cell), repeat=run.repeat, run=record.run_id, disturbances=disturbances, counted=counted(record)
     )  # fmt: skip

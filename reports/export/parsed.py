@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchestrator.experiment.quantities import BYTES
-from parsers.errors import UserError
 from parsers.measurement import Measurement, Parsed, Scalar
 from reports.document import Block, Column, Document, Heading, Quantity, Table, Text, Value
 from reports.render import terminal
@@ -16,52 +15,38 @@ from reports.text import format as fmt
 from reports.text.json_text import json_text
 from reports.text.plain import csv_text
 
-FORMS = ("table", "json", "csv")
+Texts = Sequence[tuple[str, Parsed]]
+
+_COUNTS: Final = ("1", "pages")
+"""Units of counts, which have every digit."""
 
 
-def parsed_text(
-    texts: Sequence[tuple[str, Parsed]], form: str, left: Sequence[Mapping[str, Scalar]] = ()
-) -> str:
-    """Return what some texts say, (name, parsed) each, in one form; ends with a line end.
+def parsed_text(texts: Texts, form: str, left: Sequence[Mapping[str, Scalar]] = ()) -> str:
+    """Return some texts, (name, parsed) each, in one form; ends with a line end.
 
-    json   {table: [row, …]}: every table of every text, `file` first in each row, missing labels left out; what a
-           text says once is in `facts` (file, name, value), what its reader must know in `flags` (file, id, text); what was
-           not taken (`left`)
+    json   {table: [row, …]}: every table of every text, `file` first in each row, missing labels left out; `facts` (file, name,
+           value), `flags` (file, id, text) and `left`, what was not taken
     csv    the measurements of all texts, `file` first, in base units
     table  the measurements of each text, scaled for people
-
-    Raises UserError for another form.
     """
     if form == "json":
         return json_text({**_tables(texts), "left": left})
-    if form == "csv":
-        return _csv(texts)
-    if form == "table":
-        return terminal.render(_people(texts)) + "\n"
-    raise UserError("--format", f"{form!r} is not a form of a table", f"forms: {', '.join(FORMS)}")
+    return _csv(texts) if form == "csv" else terminal.render(_document(texts)) + "\n"
 
 
-def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Scalar]]]:
-    names = dict.fromkeys(["measurements", *(table for _, parsed in texts for table in parsed.tables)])
-    found: dict[str, list[dict[str, Scalar]]] = {
-        table: [
-            {"file": name, **row}
-            for name, parsed in texts
-            if table in parsed.tables
-            for row in parsed.tables[table].records()
-        ]
-        for table in names
-    }
-    found["facts"] = [
-        {"file": n, "name": k, "value": v} for n, parsed in texts for k, v in parsed.facts.items()
-    ]
-    found["flags"] = [
-        {"file": n, "id": flag.id, "text": flag.text} for n, parsed in texts for flag in parsed.flags
-    ]
-    return found
+def _tables(texts: Texts) -> dict[str, list[dict[str, Scalar]]]:
+    tables: dict[str, list[dict[str, Scalar]]] = {"measurements": []}
+    facts: list[dict[str, Scalar]] = []
+    flags: list[dict[str, Scalar]] = []
+    for file, parsed in texts:
+        for name, table in parsed.tables.items():
+            tables.setdefault(name, []).extend({"file": file, **row} for row in table.records())
+        facts += [{"file": file, "name": name, "value": value} for name, value in parsed.facts.items()]
+        flags += [{"file": file, "id": flag.id, "text": flag.text} for flag in parsed.flags]
+    return {**tables, "facts": facts, "flags": flags}
 
 
-def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
+def _csv(texts: Texts) -> str:
     labels = list(dict.fromkeys(label for _, parsed in texts for label in parsed.measurements.columns[:-3]))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -72,33 +57,30 @@ def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
     return out.getvalue()
 
 
-def _people(texts: Sequence[tuple[str, Parsed]]) -> Document:
+def _document(texts: Texts) -> Document:
     """Return a table per text, in the words of the tool."""
     blocks: list[Block] = []
     for name, parsed in texts:
         blocks.append(Heading(name))
-        measured = list(parsed.measured())
+        measured, steps = list(parsed.measured()), parsed.printed()
         if not measured or "program" not in parsed.facts:  # a machine is described
             blocks += [Text(f"  {key} {_fact(key, value)}") for key, value in parsed.facts.items()]
-        if not measured:
-            continue
-        steps = parsed.printed()
-        used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]  # fmt: skip
+        labels = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]  # fmt: skip
         rows = tuple(
-            (*(_text(row.get(label)) for label in used), row.metric, _value(row, steps.get(row.metric, 0.0)))
+            (
+                *(_text(row.get(label)) for label in labels),
+                row.metric,
+                _value(row, steps.get(row.metric, 0.0)),
+            )
             for row in measured
         )
-        columns = tuple(Column(name=label) for label in (*used, "metric", "value"))
-        blocks.append(Table(columns=columns, rows=rows, most=len(rows)))
+        columns = tuple(Column(name=label) for label in (*labels, "metric", "value"))
+        blocks += [Table(columns=columns, rows=rows, most=len(rows))] if rows else []
     return Document(title="", blocks=tuple(blocks))
 
 
-_COUNTED: Final = ("1", "pages")
-"""Units of counts, which have every digit."""
-
-
 def _value(row: Measurement, step: float) -> Value:
-    if row.unit in _COUNTED and float(row.value).is_integer():
+    if row.unit in _COUNTS and float(row.value).is_integer():
         return f"{fmt.count(int(row.value))} {row.unit if row.unit != '1' else ''}".rstrip()
     return Quantity(row.value, fmt.said_in(row.metric, row.unit), step)
 

@@ -1,7 +1,7 @@
-"""A result file for programs: its cells with their numbers, its runs with how they ended; what `show` and `run` print as JSON. Pure.
+"""A result file for programs: its cells with their numbers, its runs with how they ended; what `show` and `run` print as JSON.
 
-Every number is in the base unit that stands beside it. `point_id` names a cell in every answer, in every file and on every machine;
-`cell` is what people call it, `labels` its axes.
+Every number is in the base unit next to it. `point_id` names a cell in every answer, in every file and on every machine; `cell` is its
+name for people, `labels` its axes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.model import Cell, Plan, RunRecord
 from orchestrator.plan.plan import aliases_as_json, skipped_as_json
 from reports.checks import audit
 from reports.checks.audit import Finding
-from reports.numbers import Name, Repeats, each_number
+from reports.numbers import Name, Number, Repeats, each_number
 from reports.results import naming
 from reports.results.convicted import Guilty, checks_of
 from reports.results.grouping import group_by
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return what a result file says. `findings`: by its audit."""
+    """Return a result file. `findings`: of its audit."""
     guilty = audit.convicted(findings)
     runs = (run for tool in results.tools for run in results.good(tool))
-    same = group_by(runs, lambda run: (run.file, run.record.point_id, naming.program_kind(run)))
+    cells = group_by(runs, lambda run: (run.file, run.record.point_id, naming.program_kind(run)))
     return {
         "files": {name: str(path) for name, path in results.paths.items()},
         "title": ", ".join(dict.fromkeys(e.title for e in results.experiments)) or None,
@@ -41,12 +41,12 @@ def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
             }
             for m in results.machines
         ],
-        "cells": [_cell(own, guilty) for own in same.values()],
+        "cells": [_cell(repeats, guilty) for repeats in cells.values()],
         "runs": [of_run(run) for run in results.started],
         "without_numbers": {
             "failed": [run.record.run_id for run in results.failed],
             "disturbed": [run.record.run_id for run in results.disturbed],
-            "missing": [{**named(cell), "repeats": number} for _, cell, number in results.missing],
+            "missing": [{**cell_fields(cell), "repeats": number} for _, cell, number in results.missing],
         },
         "skipped": [{"sweep": s.sweep, "labels": dict(s.cell), "reason": s.reason} for _, s in results.skipped],
         "aliases": [
@@ -56,12 +56,12 @@ def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def disturbances_of(record: RunRecord) -> list[dict[str, Any]]:
-    """Return what disturbed a run, also where that is allowed and its status is ok."""
-    return [{"id": one["id"], "text": one["text"]} for one in record.counters.get("reasons", ())]
+    """Return what disturbed a run, also if that is allowed and its status is ok."""
+    return [{"id": reason["id"], "text": reason["text"]} for reason in record.counters.get("reasons", ())]
 
 
 def counted(record: RunRecord) -> dict[str, float]:
-    """Return what the machine counted while a run ran, by which it is told what disturbed it."""
+    """Return what the machine counted during a run."""
     return {name: value for name, value in record.counters.items() if isinstance(value, int | float)}
 
 
@@ -69,7 +69,7 @@ def of_run(run: Run) -> dict[str, Any]:
     """Return how a run ended."""
     record = run.record
     return {
-        "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **named(run.cell),
+        "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **cell_fields(run.cell),
         "repeat": record.repeat, "attempt": record.attempt, "warm_up": record.warm_up, "status": run.state,
         "reason": record.reason or run.unreadable or None,
         "disturbances": disturbances_of(record), "too_short_to_judge": run.is_too_short, "counted": counted(record),
@@ -80,13 +80,12 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def of_run_in_detail(run: Run, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return the same with its command, where it was, and its own numbers."""
+    """Return a run with its command, its place and its numbers."""
     record = run.record
-    guilty = audit.convicted(findings)
     return {
         **of_run(run), "program_version": run.version or None, "stand_in": run.stand_in, "argv": list(record.argv),
         "env": dict(record.env), "placement": asdict(record.placement) if record.placement else None, "seen": record.seen,
-        "flags": _flags([run]), "numbers": _numbers([run], guilty),
+        "flags": _flags([run]), "numbers": _numbers([run], audit.convicted(findings)),
     }  # fmt: skip
 
 
@@ -98,7 +97,7 @@ def of_sweep(
     results: Results | None,
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
-    """Return what one `pinsweep run` did. `file`: None where no cell could run and none was made; `results`: what the file holds now, None where nothing could run."""
+    """Return what one `pinsweep run` did. `file`: None if no cell could run and there was none before; `results`: its content now."""
     return {
         "result_file": None if file is None else str(file), "exit_status": exit_status, "stopped": summary.stopped, "seed": plan.seed,
         "counts": dict(summary.counts), "repeated": summary.repeated, "not_repeated": len(summary.unrepeated),
@@ -111,7 +110,7 @@ def of_sweep(
     }  # fmt: skip
 
 
-def named(cell: Cell) -> dict[str, Any]:
+def cell_fields(cell: Cell) -> dict[str, Any]:
     """Return what every answer calls a cell."""
     return {
         "sweep": cell.sweep, "tool": cell.tool, "cell": cell.describe(), "labels": cell.labels(), "point_id": cell.point_id,
@@ -122,9 +121,9 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
     """Return a cell with the numbers of its repeats by one program."""
     run = runs[0]
     return {
-        **named(run.cell), "file": run.file, "host": run.host, "place": run.place or None, "relation": run.relation or None,
+        **cell_fields(run.cell), "file": run.file, "host": run.host, "place": run.place or None, "relation": run.relation or None,
         "program": run.program_started, "program_version": run.version or None, "stand_in": run.stand_in,
-        "runs": [one.record.run_id for one in runs], "disturbed": run.record.status == "disturbed",
+        "runs": [repeat.record.run_id for repeat in runs], "disturbed": run.record.status == "disturbed",
         "doubtful": checks_of(audit.doubts(guilty, runs)), "flags": _flags(runs),
         "headline": Repeats(tuple(runs)).headline,
         "leading": _leading(runs), "numbers": _numbers(runs, guilty),
@@ -132,32 +131,32 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
 
 
 def _leading(runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Return the number that stands for a cell; None where it has none."""
+    """Return the number that stands for a cell; None if it has none."""
     cell = Repeats(tuple(runs))
     if cell.lead is None:
         return None
-    column = cell.columns[cell.lead]
-    return {
-        "what": cell.leader.words, "number": cell.lead.words, "better": cell.leader.better, "unit": cell.lead.unit,
-        "median": column.median, "low": min(column.values), "high": max(column.values),
-    }  # fmt: skip
+    name = {"what": cell.leader.words, "number": cell.lead.words, "better": cell.leader.better}
+    return {**name, "unit": cell.lead.unit, **_range(cell.columns[cell.lead].values)}
 
 
 def _numbers(runs: Sequence[Run], guilty: Guilty) -> list[dict[str, Any]]:
-    values: dict[Name, list[tuple[int, float]]] = {}
-    for run in runs:
-        for number in each_number(run):
-            values.setdefault(number.name, []).append((run.record.run_id, number.value))
-    return [
-        {
-            "number": name.words, **name.fields(), "median": statistics.median(own), "low": min(own), "high": max(own),
-            "runs": [run for run, _ in found], "values": own, "doubtful": checks_of(audit.doubts(guilty, runs, name.tells_of)),
-        }
-        for name, found in values.items()
-        for own in [[value for _, value in found]]
-    ]  # fmt: skip
+    every = ((run.record.run_id, number) for run in runs for number in each_number(run))
+    groups = group_by(every, lambda pair: pair[1].name)
+    return [_number(name, group, audit.doubts(guilty, runs, name.tells_of)) for name, group in groups.items()]
+
+
+def _number(name: Name, group: Sequence[tuple[int, Number]], flags: str) -> dict[str, Any]:
+    values = [number.value for _, number in group]
+    return {
+        "number": name.words, **name.fields(), **_range(values), "runs": [run for run, _ in group], "values": values,
+        "doubtful": checks_of(flags),
+    }  # fmt: skip
+
+
+def _range(values: Sequence[float]) -> dict[str, float]:
+    return {"median": statistics.median(values), "low": min(values), "high": max(values)}
 
 
 def _flags(runs: Iterable[Run]) -> list[dict[str, str]]:
-    found = ((flag.id, flag.text) for run in runs if run.parsed for flag in run.parsed.flags)
-    return [{"id": key, "text": text} for key, text in dict.fromkeys(found)]
+    flags = ((flag.id, flag.text) for run in runs if run.parsed for flag in run.parsed.flags)
+    return [{"id": key, "text": text} for key, text in dict.fromkeys(flags)]
