@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from orchestrator.experiment.quantities import (
     BYTES,
+    LONGEST,
     MOST,
     PERCENT_OF,
     Quantity,
@@ -288,7 +289,10 @@ def key_of(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     """Return what `exclude` and `include` find a value of an axis by: 4096 and 4k are one where the tool takes them for one."""
     if isinstance(value, Place | Missing) or get_tool(tool).OPEN:
         return text_of(value)
-    return canonical_json(dict(get_tool(tool).canonical({name: value})))
+    try:
+        return canonical_json(dict(get_tool(tool).canonical({name: value})))
+    except ValueError:  # a value that the tool cannot read; `problems` refuses it
+        return text_of(value)
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401
@@ -327,7 +331,7 @@ _HOLDS: Final = {
 
 def condition(raw: Any, size: bool) -> tuple[str, int]:  # noqa: ANN401
     """Read `2`, `">= 2"` or `8G` as (comparison, number). Raises QuantityError."""
-    match = _CONDITION.fullmatch(str(raw))
+    match = _CONDITION.fullmatch(str(raw)) if len(str(raw)) <= LONGEST else None
     if isinstance(raw, bool) or match is None:
         raise QuantityError(f"{raw!r} is not a number", "2 (at least two), or >= 2, == 2, < 2")
     quantity = parse(match[2])

@@ -198,7 +198,8 @@ def parse(text: str, percent_of: str = "") -> Quantity:
 
 def resembles(text: str) -> bool:
     """Tell whether a text that is no quantity was meant to be a range or a product: `1..8 step`, `4 x LCC`."""
-    product = re.fullmatch(_PRODUCT, text.strip())
+    text = text.strip()[:LONGEST]
+    product = re.fullmatch(_PRODUCT, text)
     return bool(re.match(_BEGUN, text) or (product and nearest(product[2], SAMPLE)))
 
 

@@ -1,23 +1,28 @@
-"""The experiment language as a JSON Schema, for editors: completion, hover texts, and most mistakes while typing. Pure.
+"""The experiment language as a JSON Schema, for editors and for `orchestrator.experiment.load`. Pure.
 
-It is made from the same tables as the checks of `orchestrator.experiment.load`, which stays the judge: what several options or
-a machine decide is beyond a schema. Editors read YAML 1.1 or 1.2; where `on` is a word to one and a truth value to
-the other, both are let through here.
+A value has one flat schema: `minimum` concerns numbers, `pattern` and `format` concern texts. Editors know the
+`pattern`; the `format` before it reads the same text and names the mistake (FORMATS).
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from orchestrator.experiment import load, quantities, repeats
-from orchestrator.experiment.load_options import PLACE_KEYS
-from orchestrator.model import MOST_REPEATS
+from orchestrator.experiment import expand, quantities, repeats, yaml_nodes
+from orchestrator.experiment.quantities import PERCENT_OF, QuantityError
+from orchestrator.model import LONGEST_S, MOST_REPEATS
 from orchestrator.placement.selectors import CPUS, MEMORY
-from orchestrator.tools import Option, get_tool, tool_names
+from orchestrator.tools import Kind, Option, get_tool, tool_names, tools_known
+from parsers import extensions
+from parsers.errors import nearest
 
 Schema = dict[str, Any]
+
+VERSION: Final = 1
+"""The version of the language. A file that needs a newer one is refused."""
 
 TEXTS: Final[Mapping[str, str]] = {
     "schema": "version of this language",
@@ -66,262 +71,276 @@ NEEDS: Final[Mapping[str, str]] = {
 }
 
 SWITCH: Final[Schema] = {"enum": [True, False, "on", "off", "yes", "no"]}
+FLAG: Final[Schema] = {"enum": [*SWITCH["enum"], 0, 1]}
 TEXT: Final[Schema] = {"type": ["string", "number", "boolean"]}
+LABEL: Final[Schema] = {"type": ["string", "number"], "pattern": r"\S"}
 TIME: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*(ms|s|sec|min|h)?\s*$"
+OPTIONS: Final[Schema] = {"type": "object", "minProperties": 1}
+ENTRIES: Final[Schema] = {"type": "array", "minItems": 1, "items": OPTIONS}
+MATRIX: Final[Mapping[str, Schema]] = {
+    "matrix": OPTIONS,
+    "zip": OPTIONS,
+    "include": ENTRIES,
+    "exclude": ENTRIES,
+}
 
 
-def json_schema() -> Schema:
-    """Return the schema (draft 2020-12) of an experiment file, with every option of every tool and its help."""
-    tools = {name: get_tool(name) for name in tool_names()}
-    single = {
-        "quantity": _quantity(),
-        "place": _place(),
-        "text": TEXT,
-        "flag": {"enum": [*SWITCH["enum"], 0, 1]},
-    }
-    defs = {**single, **{f"{name}s": _one_or_more(schema) for name, schema in single.items()}}
-    for name, tool in tools.items():
-        defs |= _options(name, tool.options(), is_open=tool.OPEN)
-    head = {key: _key(key) for key in (*load.HEAD_KEYS, *load.MATRIX_KEYS)}
-    sweep = {"name": {"type": "string", "pattern": r"^\w[\w.+-]*$"}, **head}
-    defs["sweep"] = {
-        "type": "object",
-        "properties": _described(sweep),
-        "required": ["name"],
-        "additionalProperties": False,
-        "allOf": [_if_tool(name, _parts(name)) for name in tools],
-    }
-    top = {
-        "schema": {"const": load.SCHEMA},
-        **head,
-        "sweeps": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/sweep"}},
+def json_schema(names: Iterable[str] | None = None) -> Schema:
+    """Return the schema (draft 2020-12) of an experiment file, with every option of the tools `names`; None: of all."""
+    tools = tool_names() if names is None else tuple(names)
+    own = [_if_tool(name, {"$ref": f"#/$defs/{name}:parts"}) for name in tools]
+    inherited = [
+        _if_tool(
+            name,
+            _each_sweep({"if": {"not": {"required": ["tool"]}}, "then": {"$ref": f"#/$defs/{name}:parts"}}),
+        )
+        for name in tools
+    ]
+    head: Schema = {
+        "title": LABEL,
+        "tool": {"type": "string", "format": "tool", "enum": list(tool_names())},
+        "fixed": OPTIONS,
+        **MATRIX,
+        "repeats": {"type": ["integer", "string"], "minimum": 1, "maximum": MOST_REPEATS, "pattern": f"^{repeats.AUTO}$"},
+        "order": {"enum": ["interleaved", "listed"]},
+        "timeout": {"type": ["number", "string"], "exclusiveMinimum": 0, "maximum": LONGEST_S, "format": "time", "pattern": TIME},
+        "requires": _requires(),
+    }  # fmt: skip
+    sweep = {"name": {"type": "string", "pattern": f"^{yaml_nodes.NAME}$"}, **head}
+    sweeps = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/sweep"}}
+    needs_tool: Schema = {"required": ["tool"], "properties": {"tool": {"description": tools_known()}}}
+    several: Schema = {
+        "properties": {key: {"not": {}, "description": "move it into a sweep"} for key in MATRIX}
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pinsweep experiment",
-        "type": "object",
-        "properties": _described(top),
-        "required": ["schema"],
-        "additionalProperties": False,
+        **_object({"schema": {"const": VERSION}, **head, "sweeps": sweeps}, required=["schema"]),
         "allOf": [
-            {"if": {"required": ["sweeps"]}, "then": {"not": {"anyOf": [{"required": [key]} for key in load.MATRIX_KEYS]}}, "else": {"required": ["tool"]}},
-            *(_if_tool(name, {**_parts(name), "sweeps": _sweeps_of(name)}) for name in tools),
-            {"if": {"not": {"required": ["tool"]}}, "then": {"properties": {"sweeps": {"items": {"required": ["tool"]}}}}},
+            {"if": {"required": ["sweeps"]}, "then": several, "else": needs_tool},
+            {"if": {"not": {"required": ["tool"]}}, "then": _each_sweep(needs_tool)},
+            *own,
+            *inherited,
         ],
-        "$defs": defs,
-    }  # fmt: skip
-
-
-def _described(properties: Mapping[str, Schema]) -> dict[str, Schema]:
-    return {
-        key: {"description": TEXTS[key], **_examples(EXAMPLES.get(key, [])), **schema}
-        for key, schema in properties.items()
+        "$defs": {
+            "place": _place(),
+            **{key: value for name in tools for key, value in _options(name).items()},
+            "sweep": {**_object(sweep, required=["name"]), "allOf": own},
+        },
     }
 
 
-def _examples(listed: list[Any]) -> Schema:
-    return {"examples": listed} if listed else {}
-
-
-def _key(key: str) -> Schema:
-    """Return what holds for a key whatever the tool is."""
-    entries: Schema = {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
-    found: dict[str, Schema] = {
-        "title": {"type": ["string", "number"]},
-        "tool": {"enum": list(tool_names())},
-        "fixed": {"type": "object", "minProperties": 1},
-        "matrix": {"type": "object", "minProperties": 1},
-        "zip": {"type": "object", "minProperties": 1},
-        "include": entries,
-        "exclude": entries,
-        "repeats": {
-            "anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_REPEATS}, {"const": repeats.AUTO}]
-        },
-        "order": {"enum": list(load.ORDERS)},
-        "timeout": {
-            "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": TIME}]
-        },
-        "requires": _requires(),
+def _object(properties: Mapping[str, Schema], **keywords: Any) -> Schema:  # noqa: ANN401
+    """Return the schema of a mapping with these keys alone, each with its text and examples."""
+    described = {
+        key: _describe(TEXTS[key], EXAMPLES.get(key, ()), schema) for key, schema in properties.items()
     }
-    return found[key]
+    return {"type": "object", "properties": described, "additionalProperties": False, **keywords}
+
+
+def _describe(text: str, examples: Iterable[Any], schema: Schema) -> Schema:
+    listed = list(examples)
+    return {"description": text, **({"examples": listed} if listed else {}), **schema}
+
+
+def _if_tool(tool: str, then: Schema) -> Schema:
+    return {"if": {"required": ["tool"], "properties": {"tool": {"const": tool}}}, "then": then}
+
+
+def _each_sweep(schema: Schema) -> Schema:
+    return {"properties": {"sweeps": {"items": schema}}}
 
 
 def _requires() -> Schema:
-    number = {
-        "anyOf": [
-            {"type": "integer", "minimum": 0},
-            {"type": "string", "pattern": r"^\s*([<>]=?|==?)?\s*[0-9]"},
-        ]
-    }
-    program = {"type": "string", "pattern": r"^\s*[a-z][\w-]*\s*(([<>]=?|==?)\s*[0-9]+(\.[0-9]+)*)?\s*$"}
-    return {
-        "type": "object",
-        "properties": {
-            **{
-                name: {
-                    "description": f"how many {name.replace('_', ' ')} at least, or a comparison",
-                    "examples": [sample, f">= {sample}"],
-                    **number,
-                }
-                for name, sample in quantities.SAMPLE.items()
+    pattern = r"^\s*([<>]=?|==?)?\s*[0-9]"
+    needs = {
+        name: _describe(
+            f"how many {name.replace('_', ' ')} at least, or a comparison",
+            [sample, f">= {sample}"],
+            {
+                "type": ["integer", "string"],
+                "minimum": 0,
+                "format": "condition on a size" if name in quantities.BYTES else "condition",
+                "pattern": pattern,
             },
-            "smt": {"description": NEEDS["smt"], **SWITCH},
-            "root": {"description": NEEDS["root"], **SWITCH},
-            "program": {
-                "description": NEEDS["program"],
-                "examples": ["numactl", "numactl >= 2.0"],
-                "anyOf": [program, {"type": "array", "items": program}],
-            },
-        },
-        "additionalProperties": False,
+        )
+        for name, sample in quantities.SAMPLE.items()
     }
+    program = {
+        "type": "string",
+        "format": "program",
+        "pattern": r"^\s*[a-z][\w-]*\s*(([<>]=?|==?)\s*[0-9]+(\.[0-9]+)*)?\s*$",
+    }
+    needs |= {name: _describe(NEEDS[name], (), SWITCH) for name in ("smt", "root")}
+    needs["program"] = _describe(NEEDS["program"], ["numactl", "numactl >= 2.0"], _one_or_more(program))
+    return {"type": "object", "properties": needs, "additionalProperties": False}
 
 
 def _place() -> Schema:
     text: Schema = {"type": "string", "minLength": 1}
-    fields = {"name": {**text, "description": "what tables and charts show", "examples": ["remote"]}}
-    fields |= _described({"cpus": text, "memory": text, "spread": {"enum": ["compact", "spread"]}})
-    return {
-        "description": TEXTS["place"],
-        "anyOf": [
-            text,
-            {
-                "type": "object",
-                "properties": {key: fields[key] for key in PLACE_KEYS},
-                "additionalProperties": False,
-                "anyOf": [{"required": ["cpus"]}, {"required": ["memory"]}],
-            },
-        ],
-    }
-
-
-def _quantity() -> Schema:
-    """Return a pattern for what `quantities.parse` reads; it lets through some that are empty or too long."""
-    number = r"[0-9]+(\.[0-9]+)?"
-    names = "|".join(map(re.escape, quantities.SAMPLE))
-    term = rf"({number}([kKmMgGtTpP](i?[bB]|i)?|[bB])?|{number}\s*%|all|({number}\s*[x×*]\s*)?({names}))"
-    step = rf"(\s+step\s+{number}\w*|\s*[x×*]\s*{number})?"
-    return {
-        "type": "string",
-        "pattern": rf"^\s*{term}(\s*\.\.\s*{term}{step})?\s*$",
-        "description": "a number, a range (1..8, 1..64 x2), a share (25%, all), or the machine's own (cores, 0.5 x L2)",
-    }
+    fields: dict[str, Schema] = {"cpus": text, "memory": text, "spread": {"enum": ["compact", "spread"]}}
+    place = _object(fields, type=["string", "object"], minLength=1)
+    name = _describe("what tables and charts show", ["remote"], LABEL)
+    place["properties"] = {"name": name, **place["properties"]}
+    place["anyOf"] = [{"type": "string"}, {"required": ["cpus"]}, {"required": ["memory"]}]
+    return _describe(TEXTS["place"], (), place)
 
 
 # --- a tool's options ---
 
 
-def _options(tool: str, options: Mapping[str, Option], *, is_open: bool) -> dict[str, Schema]:
-    """Return the definitions `TOOL` (options with one value each), `TOOL:axes` and `TOOL:exclude`."""
+def _options(tool: str) -> dict[str, Schema]:
+    """Return the definitions `TOOL` (options with one value each), `TOOL:axes` and `TOOL:parts` (of a sweep)."""
+    module = get_tool(tool)
+    options = module.options()
     values = {
-        name: {"description": option.help, **_examples(_of_option(option)), **_value(option)}
+        name: _describe(option.help, _examples(option), _one_or_more(value) if option.inner else value)
         for name, option in options.items()
+        for value in [_value(name, option)]
     }
-    values["place"] = {"$ref": "#/$defs/place", "examples": EXAMPLES["place"]}
-    inner = {name for name, option in options.items() if option.inner}
-    names = {"type": ["string", "number"]}
+    values["place"] = _describe(TEXTS["place"], EXAMPLES["place"], {"$ref": "#/$defs/place"})
+    several = {
+        name: {
+            **{key: schema[key] for key in ("description", "examples") if key in schema},
+            **_one_or_more({"$ref": f"#/$defs/{tool}/properties/{name}"}),
+        }
+        for name, schema in values.items()
+    }
+    excluded = {"properties": {"place": _describe("names of places", ["remote"], _one_or_more(LABEL))}}
+    one, axes = {"$ref": f"#/$defs/{tool}"}, {"$ref": f"#/$defs/{tool}:axes"}
+    parts = {
+        "fixed": one,
+        "matrix": axes,
+        "zip": axes,
+        "include": {"items": one},
+        "exclude": {"items": excluded},
+    }
     return {
-        tool: {
-            "type": "object",
-            "properties": {n: _one_or_more(v) if n in inner else v for n, v in values.items()},
-            "additionalProperties": {"$ref": "#/$defs/text"} if is_open else False,
-        },
-        f"{tool}:axes": {
-            "type": "object",
-            "properties": {n: _one_or_more(_one_or_more(v) if n in inner else v) for n, v in values.items()},
-            "additionalProperties": {"$ref": "#/$defs/texts"} if is_open else False,
-        },
-        f"{tool}:exclude": {
-            "type": "object",
-            "properties": {
-                "place": {"description": "names of places", "examples": ["remote"], **_one_or_more(names)}
-            },
-            **({} if is_open else {"propertyNames": {"enum": list(values)}}),
-        },
+        tool: _tool_object(values, module.OPEN),
+        f"{tool}:axes": _tool_object(several, module.OPEN, several=True),
+        f"{tool}:parts": {"properties": parts},
+    }
+
+
+def _tool_object(values: Schema, is_open: bool, *, several: bool = False) -> Schema:
+    """Return the schema of options. An open tool takes other names as axes of the experiment's own."""
+    if not is_open:
+        return {"type": "object", "properties": values, "additionalProperties": False}
+    text, share = ({**TEXT, "format": name} for name in ("free text", "free text or share"))
+    shares = "|".join(PERCENT_OF.keys() - values.keys())
+    patterns = {f"^({shares})$": share, rf"^(?!({'|'.join([shares, *values])})$)[^\W\d]\w*$": text}
+    return {
+        "type": "object",
+        "properties": values,
+        "patternProperties": {p: _one_or_more(v) if several else v for p, v in patterns.items()},
+        "additionalProperties": False,
     }
 
 
 def _one_or_more(schema: Schema) -> Schema:
-    """Return a schema for a value or a list of values; the description stays outside, where editors look for it."""
-    if "$ref" in schema and not schema["$ref"].endswith("s"):
-        return {**schema, "$ref": f"{schema['$ref']}s"}
-    described = {k: v for k, v in schema.items() if k in ("description", "examples")}
-    bare = {k: v for k, v in schema.items() if k not in described}
-    return {**described, "anyOf": [bare, {"type": "array", "minItems": 1, "items": bare}]}
+    """Return the schema of a value or a list of values."""
+    return {"if": {"type": "array"}, "then": {"minItems": 1, "items": schema}, "else": schema}
 
 
-def _of_option(option: Option) -> list[Any]:
-    """Return values of an option as an experiment writes them; of one whose words are listed none."""
-    if option.examples:
-        return list(option.examples)
+def _examples(option: Option) -> list[Any]:
+    """Return values of an option as an experiment writes them; empty for an option with listed words."""
     low = option.low or 0
-    match option.kind:
-        case "int" | "float":
-            return [max(1, low)]
-        case "seconds":
-            return [max(10, low), "90s"]
-        case "size":
-            return ["4k", "0.5 x L2"]
-        case _:
-            return []
+    by_kind: dict[str, list[Any]] = {
+        "int": [max(1, low)],
+        "float": [max(1, low)],
+        "seconds": [max(10, low), "90s"],
+        "size": ["4k", "0.5 x L2"],
+    }
+    return list(option.examples) or by_kind.get(option.kind, [])
 
 
-def _value(option: Option) -> Schema:
-    """Return what one value of an option may be."""
-    bounds: Schema = {}
-    if option.low is not None:
-        bounds["minimum"] = option.low
-    if option.high is not None:
-        bounds["maximum"] = option.high
-    quantity = {"$ref": "#/$defs/quantity"}
+def _value(name: str, option: Option) -> Schema:
+    """Return the schema of one value of an option."""
+    bounds = {
+        key: value for key, value in (("minimum", option.low), ("maximum", option.high)) if value is not None
+    }
+    kind = f"{option.kind} or share" if name in PERCENT_OF else option.kind
     match option.kind:
         case "flag":
-            return {"$ref": "#/$defs/flag"}
-        case "int":
-            return {"anyOf": [{"type": "integer", **bounds}, quantity]}
+            return FLAG
+        case "int" | "size":
+            return {"type": ["integer", "string"], **bounds, "format": kind, "pattern": QUANTITY}
         case "float":
-            return {"anyOf": [{"type": "number", **bounds}, quantity]}
+            return {"type": ["number", "string"], **bounds, "format": kind, "pattern": QUANTITY}
         case "seconds":
-            return {"anyOf": [{"type": "number", **bounds}, {"type": "string", "pattern": TIME}, quantity]}
-        case "size":
-            return {"anyOf": [{"type": "integer", **bounds}, quantity]}
+            return {"type": ["number", "string"], **bounds, "format": kind, "pattern": f"{TIME}|{QUANTITY}"}
         case "word" if option.suffix:
-            more = {"type": "string", "pattern": f"^({'|'.join(option.choices)}){option.suffix}$"}
-            return {"anyOf": [{"enum": list(option.choices)}, more]}
-        case "word" if option.choices:
-            numbers = [int(choice) for choice in option.choices if choice.isdecimal()]
-            return {"enum": [*option.choices, *numbers]}
-        case "mapping" if option.fields:
-            keys = {
-                name: {"description": own.help, **(_value(own) if own.choices else {"type": "string"})}
-                for name, own in option.fields.items()
+            longer = {"pattern": f"^({'|'.join(option.choices)})({option.suffix})$"}
+            return {
+                "type": "string",
+                "if": {"pattern": f"({option.suffix})$"},
+                "then": longer,
+                "else": {"enum": [*option.choices]},
             }
-            each = {"type": "object", "properties": keys, "additionalProperties": False}
-            return {"type": "object", "minProperties": 1, "additionalProperties": each}
+        case "word" if option.choices:
+            return {
+                "enum": [*option.choices, *(int(choice) for choice in option.choices if choice.isdecimal())]
+            }
         case "mapping":
-            return {"type": "object"}
+            each = {
+                field: _describe(own.help, (), _value(field, own) if own.choices else {"type": "string"})
+                for field, own in option.fields.items()
+            }
+            inner = {"type": "object", "properties": each, "additionalProperties": False}
+            return {"type": "object", **({"minProperties": 1, "additionalProperties": inner} if each else {})}
         case _:
-            return {"$ref": "#/$defs/text"}
+            return {**TEXT, "format": kind}
 
 
-def _parts(tool: str) -> Schema:
-    """Return what the parts of a sweep may hold, given its tool."""
-    return {
-        "fixed": {"$ref": f"#/$defs/{tool}"},
-        "matrix": {"$ref": f"#/$defs/{tool}:axes"},
-        "zip": {"$ref": f"#/$defs/{tool}:axes"},
-        "include": {"items": {"$ref": f"#/$defs/{tool}"}},
-        "exclude": {"items": {"$ref": f"#/$defs/{tool}:exclude"}},
-    }
+# --- formats ---
 
 
-def _if_tool(tool: str, properties: Schema) -> Schema:
-    return {
-        "if": {"required": ["tool"], "properties": {"tool": {"const": tool}}},
-        "then": {"properties": properties},
-    }
+def _quantity_pattern() -> str:
+    """Return a pattern for what `quantities.parse` reads; it lets through some that are empty or too long."""
+    number = r"[0-9]+(\.[0-9]+)?"
+    names = "|".join(map(re.escape, quantities.SAMPLE))
+    term = rf"({number}([kKmMgGtTpP](i?[bB]|i)?|[bB])?|{number}\s*%|all|({number}\s*[x×*]\s*)?({names}))"
+    step = rf"(\s+step\s+{number}\w*|\s*[x×*]\s*{number})?"
+    return rf"^\s*{term}(\s*\.\.\s*{term}{step})?\s*$"
 
 
-def _sweeps_of(tool: str) -> Schema:
-    """Return what holds for the sweeps of a file with this tool at its head, if they name none of their own."""
-    return {"items": {"if": {"not": {"required": ["tool"]}}, "then": {"properties": _parts(tool)}}}
+QUANTITY: Final = _quantity_pattern()
+
+
+_BLANK_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s+([kmgtp]i?b?|b)\s*", re.IGNORECASE)
+"""A size as people write it and no tool reads it."""
+
+
+def _check_value(name: str, kind: Kind, is_known: bool, text: str) -> None:
+    if is_known and (match := _BLANK_SIZE.fullmatch(text)):
+        raise QuantityError(f"{text!r} has a blank in it", f"{match[1]}{match[2]}, without a blank")
+    expand.quantity_of(name, Option(kind=kind, help=""), text)
+
+
+def _check_time(text: str) -> None:
+    if not quantities.seconds(text):
+        raise QuantityError("is 0: every run would fail", "remove it, and the estimate of the run decides")
+
+
+def _check_tool(name: str) -> None:
+    if name not in tool_names():
+        raise QuantityError(
+            f"no tool {name!r}", extensions.why_not(name) or nearest(name, tool_names()) or tools_known()
+        )
+
+
+_SHARED: Final = next(iter(PERCENT_OF))
+_KINDS: Final[Mapping[str, tuple[Kind, bool]]] = {
+    **{kind: (kind, True) for kind in ("int", "float", "size", "seconds", "text")},
+    "free text": ("text", False),
+}
+FORMATS: Final[Mapping[str, Callable[[str], object]]] = {
+    **{text: functools.partial(_check_value, "", *kind) for text, kind in _KINDS.items()},
+    **{f"{text} or share": functools.partial(_check_value, _SHARED, *kind) for text, kind in _KINDS.items()},
+    "time": _check_time,
+    "tool": _check_tool,
+    "condition": functools.partial(expand.condition, size=False),
+    "condition on a size": functools.partial(expand.condition, size=True),
+    "program": lambda text: _check_tool(expand.program_condition(text)[0]),
+}
+"""`format` → what reads such a text. Each raises QuantityError."""

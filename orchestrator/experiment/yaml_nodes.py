@@ -1,36 +1,39 @@
-"""YAML text → nodes and scalars that know their line and column, and every mistake in them at once. Pure.
+"""YAML text → plain data, with the line and column of every value, and every mistake in it. Pure.
 
-YAML is read down to its nodes only (PyYAML's composer): values do not know where they stood. What a plain scalar
-means is decided here, as YAML 1.2 does; what YAML 1.1 reads as something else is refused with the reason, because
-editors and other programs still do.
+PyYAML reads the text down to its nodes. What a plain scalar means is decided here, as YAML 1.2 does. What YAML 1.1
+reads as another value is refused with the reason, because editors and other programs still do.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, NoReturn
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from orchestrator.model import Mark
-from parsers.errors import UserError, error_record, nearest
+from parsers.errors import UserError, error_record
 
-MOST_CHARACTERS: Final = 1 << 18
-MOST_NODES: Final = 20_000
-"""Nodes of a file with its anchors written out: a few hundred bytes of anchors can stand for gigabytes."""
-DEEPEST: Final = 20
-MOST_OF_A_MESSAGE: Final = 500
-"""Characters: a value of a file may be 200 000 long."""
-MOST_MISTAKES: Final = 100
-"""After so many the reader gives up: it is not an experiment that it reads."""
+MAX_CHARACTERS: Final = 1 << 18
+MAX_NODES: Final = 20_000
+"""Nodes of a file with its anchors written out: a few hundred bytes of anchors can mean gigabytes."""
+MAX_DEPTH: Final = 20
+MAX_MESSAGE: Final = 500
+"""Characters of a message: a value of a file may have 200 000."""
+MAX_MISTAKES: Final = 100
+
+NAME: Final = r"\w[\w.+-]*"
+"""A name of a sweep."""
+
+Path = tuple[str | int, ...]
+"""Keys and indexes from the root to a value: `("sweeps", 0, "fixed", "bs")`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mistake:
-    """One thing wrong in an experiment file."""
+class Mistake(NamedTuple):
+    """One mistake in a YAML file."""
 
     mark: Mark
     key: str  # "matrix.iodepth", "sweeps.idle.fixed.l"; empty for the file as a whole
@@ -53,363 +56,275 @@ class ExperimentError(UserError):
         super().__init__(str(first.mark), first.cause, first.hint)
 
     def lines(self) -> list[str]:
-        """Return `error: FILE:LINE:COL: KEY: …` for every mistake, each with its hint behind it."""
+        """Return `error: FILE:LINE:COL: KEY: …` for every mistake, each followed by its hint."""
         return [line for m in self.mistakes for line in UserError(str(m.mark), m.cause, m.hint).lines()]
 
     def records(self) -> list[dict[str, Any]]:
         """Return every mistake with its line and column."""
         return [
-            error_record(
-                self.code, m.what, place=str(m.mark), hint=m.hint, file=m.mark.path, line=m.mark.line, column=m.mark.column, key=m.key
-            )
-            for m in self.mistakes
-        ]  # fmt: skip
+            error_record(self.code, what, place=str(mark), hint=hint, **_place(mark), key=key)
+            for mark, key, what, hint in self.mistakes
+        ]
 
 
-# --- text → nodes ---
+def _place(mark: Mark) -> dict[str, Any]:
+    return {"file": mark.path, "line": mark.line, "column": mark.column}
 
 
-class _Composer(yaml.SafeLoader):
-    """Nodes without a meaning: every plain scalar stays the text it is, whatever it looks like."""
+class Document:
+    """A YAML file as dicts, lists and scalars; `wrong` collects its mistakes.
 
-    yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 (PyYAML's own way)
+    `marks` has the place of each value, `keys` that of each key, `scalars` the text of each scalar and whether it is in
+    quotes.
+    """
 
-    def __init__(self, text: str, path: str) -> None:
-        super().__init__(text)
+    def __init__(self, path: str) -> None:
         self.path = path
-        self.depth = 0
+        self.data: Any = None
+        self.marks: dict[Path, Mark] = {}
+        self.keys: dict[Path, Mark] = {}
+        self.scalars: dict[Path, tuple[str, bool]] = {}
+        self._mistakes: dict[Path, tuple[Mark, str, str]] = {}
 
-    def compose_node(self, parent: Node | None, index: Any) -> Node | None:  # noqa: ANN401
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        if self.depth == DEEPEST:
-            _stop(self.path, event.start_mark, f"nested more than {DEEPEST} levels deep")
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+    def wrong(self, path: Path, what: str, hint: str = "", mark: Mark | None = None) -> None:
+        """Record a mistake, unless the value or what holds it has one already. `mark` defaults to the value's.
+
+        Raises ExperimentError after MAX_MISTAKES.
+        """
+        if self.is_wrong(path):
+            return
+        what = what if len(what) <= MAX_MESSAGE else f"{what[:MAX_MESSAGE]}…"
+        self._mistakes[path] = (mark or self.marks.get(path) or self.marks[path[:-1]], what, hint)
+        if len(self._mistakes) == MAX_MISTAKES:
+            self.check()
+
+    def is_wrong(self, path: Path) -> bool:
+        """Tell whether a value, what holds it, or what is in it has a mistake."""
+        return any(path[: len(wrong)] == wrong[: len(path)] for wrong in self._mistakes)
+
+    def plain(self, path: Path) -> str:
+        """Return the text of a scalar without quotes, else ""."""
+        text, is_quoted = self.scalars.get(path, ("", True))
+        return "" if is_quoted else text
+
+    def check_switches(self, is_switch: Callable[[Path], bool] = lambda _: False) -> None:
+        """Refuse a plain `on`, `off`, `yes` or `no` where no switch belongs."""
+        for path in self.scalars:
+            text = self.plain(path)
+            if text.lower() in SWITCHES and not is_switch(path):
+                what = f"{text} is a truth value to YAML 1.1 and a word to YAML 1.2"
+                self.wrong(path, what, f'if the word is meant: "{text}"')
+
+    def value(self, path: Path) -> Any:  # noqa: ANN401
+        """Return the value at a path; None if there is none."""
+        value = self.data
+        for part in path:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
+    def check(self) -> None:
+        """Raise ExperimentError if there are mistakes."""
+        if self._mistakes:
+            raise ExperimentError(Mistake(m, self.key(p), *text) for p, (m, *text) in self._mistakes.items())
+
+    def prune(self) -> None:
+        """Remove from `data` every key whose value has a mistake."""
+        for path in self._mistakes:
+            while path and isinstance(path[-1], int):
+                path = path[:-1]
+            parent = self.value(path[:-1])
+            if path and isinstance(parent, dict):
+                parent.pop(path[-1], None)
+
+    def key(self, path: Path) -> str:
+        """Return a path for people: `matrix.bs`, `include[1].bs`; an item with a name by that name."""
+        while path and path in self.scalars and isinstance(path[-1], int):
+            path = path[:-1]
+        text = ""
+        for n, part in enumerate(path, 1):
+            name, _ = self.scalars.get((*path[:n], "name"), ("", False))
+            if isinstance(part, int) and not re.fullmatch(NAME, name):
+                text += f"[{part + 1}]"
+            else:
+                word = name if isinstance(part, int) else part
+                text += f".{word if word.isprintable() else repr(word)}"
+        return text.removeprefix(".")
 
 
-def _stop(path: str, mark: Any, what: str, hint: str = "") -> NoReturn:  # noqa: ANN401
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    where = Mark(path=path, line=line, column=column)
-    raise ExperimentError([Mistake(mark=where, key="", what=what, hint=hint)])
-
-
-def compose(
-    text: str, path: str, to_start_from: str = "`pinsweep init TOOL` writes an experiment to start from"
-) -> Node:
-    """Return the root node of the one document. Raises ExperimentError where the text is not YAML, or empty."""
-    if len(text) > MOST_CHARACTERS:
-        _stop(path, None, f"{len(text)} characters are not an experiment", f"at most {MOST_CHARACTERS}")
+def read(
+    text: str, path: str, start_hint: str = "`pinsweep init TOOL` writes an experiment to start from"
+) -> Document:
+    """Return the one document of a text. Raises ExperimentError if the text is not YAML, or is empty."""
+    if len(text) > MAX_CHARACTERS:
+        _stop(path, None, f"{len(text)} characters are not an experiment", f"at most {MAX_CHARACTERS}")
+    text = text.lstrip("\ufeff")
     try:
-        root = _Composer(text.lstrip("\ufeff"), path).get_single_node()
+        root = yaml.compose(text, yaml.BaseLoader)  # every plain scalar stays text
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         mark = Mark(path=path, line=before.count("\n") + 1, column=error.position - before.rfind("\n"))
         what = f"holds the character U+{int(error.character):04X}, which YAML does not allow"
-        raise ExperimentError([Mistake(mark=mark, key="", what=what)]) from error
+        raise ExperimentError([Mistake(mark, "", what)]) from error
     except yaml.MarkedYAMLError as error:
-        what, hint = _syntax(error, text.lstrip("\ufeff").splitlines())
-        _stop(path, error.problem_mark or error.context_mark, what, hint)
-    except (ValueError, OverflowError):  # PyYAML gives "\\UFFFFFFFF" to chr() as it is
+        _stop(path, error.problem_mark or error.context_mark, *_describe_syntax(error, text.splitlines()))
+    except RecursionError:
+        _stop(path, None, f"nested more than {MAX_DEPTH} levels deep")
+    except (ValueError, OverflowError):  # PyYAML passes "\\UFFFFFFFF" to chr()
         _stop(path, None, "an escape in quotes that is not a character")
     if root is None:
-        _stop(path, None, "is empty", to_start_from)
-    _count(root, path)
-    return root
+        _stop(path, None, "is empty", start_hint)
+    return _Reader(path).read_document(root)
 
 
-def _syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str]:
-    """Put PyYAML's words for people who do not know its inside."""
-    problem = str(error.problem or error)
-    if indented := _indented(error, lines):
-        return indented
-    context, mark = error.context_mark, error.problem_mark
-    if (
-        "expected ',' or" in problem
-        and "stream end" not in problem
-        and context
-        and mark
-        and context.line == mark.line
-    ):
-        return (
-            "a `,` or a `: ` is missing before this",
-            "in braces it is {key: value, key: value}; a text that holds any of , [ ] { } needs quotes",
-        )
-    opened = f"; it begins in line {error.context_mark.line + 1}" if error.context_mark else ""
-    for words, what, hint in (
-        (r"'\t'", "a tab, where YAML allows blanks only", "indent with blanks"),
-        ("unknown escape character", "a \\ in double quotes, which begins an escape there", "a regular expression has single quotes: '…'"),
-        ("but found another document", "a second document begins here", "one file is one experiment: remove the `---`"),
-        ("mapping values are not allowed", "a `:` that YAML takes for a second key in one line", "put the text in quotes, or break the line"),
-        ("could not find expected ':'", "a line without `:` where a key is expected", "write `key: value`; a list's items begin with `- `"),
-        ("found undefined alias", "an alias (*name) without its anchor (&name)", "a text that begins with * needs quotes"),
-        ("found unexpected end of stream", "a quote or bracket that is never closed", ""),
-        ("expected ',' or", f"a [ or {{ that is not closed{opened}", "close it; a text that holds any of , [ ] { } needs quotes"),
-        ("could not determine a constructor", "a tag that begins with !", "write the value alone"),
-        ("that cannot start any token", "a sign that no value begins with", "put the text in quotes"),
-    ):  # fmt: skip
-        if words in problem:
-            return what, hint
-    return f"not YAML: {problem}", ""
+def _stop(path: str, mark: Any, what: str, hint: str = "") -> NoReturn:  # noqa: ANN401
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    raise ExperimentError([Mistake(Mark(path=path, line=line, column=column), "", what, hint)])
 
 
-def _indented(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str] | None:
-    """Say that a line begins in another column than those it belongs to, if that is what PyYAML stumbled over."""
-    problem, mark = str(error.problem), error.problem_mark
-    if mark is None or mark.line >= len(lines):
-        return None
-    what = "begins in another column than the lines that it belongs to"
-    if "expected <block end>" in problem and error.context_mark is not None:
-        block = error.context_mark
-        return (
-            what,
-            f"the lines of one block begin in one column: those from line {block.line + 1} on in column {block.column + 1}",
-        )
-    above = next((line for line in reversed(lines[: mark.line]) if line.strip(" ")), "")
-    column, own = (len(line) - len(line.lstrip(" ")) for line in (above, lines[mark.line]))
-    if (
-        "mapping values are not allowed" in problem
-        and own > column
-        and re.match(r"\s*[^\s#]+:\s+[^\s#|>]", above)
-    ):
-        return what, f"the line above begins in column {column + 1}, and has its value already"
-    return None
+_QUOTES: Final = "a text that holds any of , [ ] { } needs quotes"
+_SYNTAX: Final = (
+    (r"'\t'", "a tab, where YAML allows blanks only", "indent with blanks"),
+    ("unknown escape character", "a \\ in double quotes begins an escape", "write a regular expression in single quotes"),
+    ("found another document", "a second document begins here", "one file is one experiment: remove the `---`"),
+    ("mapping values are not allowed", "a second `:` in one line", "put the text in quotes, or break the line"),
+    ("could not find expected ':'", "a line without `:` where a key is expected", "write `key: value`, list items `- value`"),
+    ("found undefined alias", "an alias (*name) without its anchor (&name)", "a text that begins with * needs quotes"),
+    ("found unexpected end of stream", "a quote or bracket that is never closed", ""),
+    ("expected ',' or", "a `,`, a `: ` or a closing bracket is missing before this", f"write {{key: value}} and [1, 2]; {_QUOTES}"),
+    ("expected <block end>", "begins in another column than its block", "the lines of one block begin in one column"),
+    ("that cannot start any token", "a sign that no value begins with", "put the text in quotes"),
+)  # fmt: skip
+"""What PyYAML writes, what is wrong, what to do."""
 
 
-def _count(root: Node, path: str) -> None:
-    """Refuse anchors that hold themselves, or that stand for more than MOST_NODES."""
-    sizes: dict[int, int] = {}
-    open_nodes: set[int] = set()
-
-    def size(node: Node) -> int:
-        if id(node) in open_nodes:
-            _stop(path, node.start_mark, "an anchor that holds itself")
-        if id(node) not in sizes:
-            open_nodes.add(id(node))
-            total = 1 + sum(map(size, _children(node)))
-            open_nodes.remove(id(node))
-            if total > MOST_NODES:
-                _stop(
-                    path, node.start_mark, f"more than {MOST_NODES} values once its anchors are written out"
-                )
-            sizes[id(node)] = total
-        return sizes[id(node)]
-
-    size(root)
-
-
-def _children(node: Node) -> list[Node]:
-    if isinstance(node, MappingNode):
-        return [child for pair in node.value for child in pair]
-    return list(node.value) if isinstance(node, SequenceNode) else []
+def _describe_syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str]:
+    """Return what is wrong and a hint, for people who do not know PyYAML."""
+    problem, mark = str(error.problem or error), error.problem_mark
+    if "mapping values are not allowed" in problem and mark and mark.line < len(lines):
+        above = next((line for line in reversed(lines[: mark.line]) if line.strip()), "")
+        indents = [len(line) - len(line.lstrip(" ")) for line in (above, lines[mark.line])]
+        if indents[1] > indents[0] and re.match(r"\s*[^\s#]+:\s+[^\s#|>]", above):
+            hint = f"the line above begins in column {indents[0] + 1} and has its value already"
+            return "begins in another column than its block", hint
+    return next(
+        ((what, hint) for words, what, hint in _SYNTAX if words in problem), (f"not YAML: {problem}", "")
+    )
 
 
 # --- nodes → values ---
 
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+")
-_OCTAL = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
-_SEXAGESIMAL = re.compile(r"[-+]?[0-9]+(:[0-5]?[0-9])+(\.[0-9]*)?")
-_NUMBERLESS = re.compile(r"[-+]?\.(inf|nan)", re.IGNORECASE)
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff]")
 _BOOLS: Final = {"true": True, "false": False}
-_SWITCHES: Final = {"on": True, "off": False, "yes": True, "no": False}
-_DIGITS: Final = 18  # every integer of so many digits fits into 64 bits
+SWITCHES: Final = {"on": True, "off": False, "yes": True, "no": False}
+"""Words that YAML 1.1 reads as truth values. They become bool; `is_switch_word` tells where one was written."""
+_TRAPS: Final = (
+    (r"|~|null", "has no value", 'if the text is meant: "{text}"'),
+    (r"[-+]?0[0-9]+|0o[0-7]+", "{text} is octal to YAML 1.1 and decimal to YAML 1.2", '{number} for the number, "{text}" for the text'),
+    (r"[-+]?[0-9]+(:[0-5]?[0-9])+(\.[0-9]*)?", "{text} is a number of base 60 to YAML 1.1", '"{text}" for the text; a time is written 90s'),
+    (r"[-+]?\.(inf|nan)", "{text} is not a number that can be set", ""),
+    (r"[-+]?[0-9]{19,}", "{text:.20} is too large a number", "in quotes it is a text"),  # more than 64 bits
+)  # fmt: skip
+"""Plain scalars that do not mean the same to every reader of YAML, what is wrong with them, and a hint."""
 
-BAD: Final[Any] = object()
-"""In the place of a value that was wrong and has been reported."""
-
-_PLAIN_STYLE: Final = (None, "")
+_TYPES: Final[Mapping[type, str]] = {MappingNode: "map", SequenceNode: "seq", ScalarNode: "str"}
 
 
-Entries = dict[str, tuple[Node, Node]]
-
-
-class NodeReader:
-    """Reads nodes and collects what is wrong with them."""
-
+class _Reader:
     def __init__(self, path: str) -> None:
-        self.path = path
-        self._mistakes: dict[Mistake, None] = {}  # an anchor's mistake is one, however often it is used
-        self.unknown_keys = False  # a key that nobody knows may be what the rest is about
+        self.document = Document(path)
 
-    @property
-    def mistakes(self) -> list[Mistake]:
-        return list(self._mistakes)
+    def read_document(self, root: Node) -> Document:
+        self.document.data = self._read(root, ())
+        return self.document
 
-    def mark(self, node: Node) -> Mark:
-        return Mark(path=self.path, line=node.start_mark.line + 1, column=node.start_mark.column + 1)
+    def _mark(self, node: Node) -> Mark:
+        return Mark(path=self.document.path, line=node.start_mark.line + 1, column=node.start_mark.column + 1)
 
-    def wrong(self, where: Node | Mark, key: str, what: str, hint: str = "") -> None:
-        mark = where if isinstance(where, Mark) else self.mark(where)
-        what = what if len(what) <= MOST_OF_A_MESSAGE else f"{what[:MOST_OF_A_MESSAGE]}…"
-        self._mistakes[Mistake(mark=mark, key=key, what=what, hint=hint)] = None
-        if len(self._mistakes) == MOST_MISTAKES:
-            raise ExperimentError(self.mistakes)
+    def _read(self, node: Node, path: Path) -> Any:  # noqa: ANN401
+        if len(path) > MAX_DEPTH:  # an anchor inside itself has no end
+            _stop(self.document.path, node.start_mark, f"nested more than {MAX_DEPTH} levels deep")
+        self.document.marks[path] = self._mark(node)
+        if len(self.document.marks) > MAX_NODES:
+            what = f"more than {MAX_NODES} values with its anchors written out"
+            _stop(self.document.path, node.start_mark, what)
+        if node.tag != f"tag:yaml.org,2002:{_TYPES[type(node)]}":
+            tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+            hint = "" if tag.startswith("!!") else "; a text that begins with ! needs quotes"
+            self.document.wrong(path, f"the tag {tag} is not used here", f"write the value alone{hint}")
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self._read(item, (*path, n)) for n, item in enumerate(node.value)]
+        assert isinstance(node, ScalarNode)
+        return self._scalar(node, path)
 
-    def mapping(
-        self,
-        node: Node,
-        key: str,
-        allowed: Sequence[str] | None = None,
-        elsewhere: Callable[[str], str] = lambda _: "",
-    ) -> Entries:
-        """Return key → (key node, value node); what is no mapping, unknown or there twice is reported and left out.
-
-        `elsewhere` says of an unknown key where it belongs, or "".
-        """
-        if not isinstance(node, MappingNode):
-            self.wrong(node, key, f"{seen(node)} where `key: value` lines belong")
-            return {}
-        self._untagged(node, key, "map")
-        entries: Entries = {}
-        for name_node, value in node.value:
-            name = name_node.value if isinstance(name_node, ScalarNode) else ""
-            path = ".".join(filter(None, (key, name if name.isprintable() else repr(name))))
+    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for n, (key, value) in enumerate(node.value):
+            name = key.value if isinstance(key, ScalarNode) else ""
+            inner, mark = (*path, name), self._mark(key)
+            if n and node.flow_style and _has_no_colon(node.value[n]):
+                if not _has_no_colon(node.value[n - 1]):
+                    self._refuse_comma(node.value[n - 1 :], path)
+                continue
             if not name:
-                self.wrong(name_node, key, "a key that is not a word")
-            elif name == "<<" and name_node.style in _PLAIN_STYLE:
-                self.wrong(
-                    name_node, path, "merge keys are not part of YAML 1.2, and hide what a sweep holds",
-                    "`fixed` at the head of the file holds for all its sweeps; an anchor may stand for a whole value",
-                )  # fmt: skip
-            elif name in entries:
-                first = entries[name][0].start_mark.line + 1
-                self.wrong(name_node, path, f"is there twice; the first is in line {first}")
-                self._tags(value, path)
-            elif allowed is not None and name not in allowed:
-                self.unknown_keys = True
-                self.wrong(
-                    name_node,
-                    path,
-                    "unknown key",
-                    elsewhere(name) or nearest(name, allowed) or f"known here: {', '.join(allowed)}",
-                )
+                self.document.wrong((*path, "?"), "a key that is not a word", mark=mark)
+            elif name == "<<" and not key.style:
+                hint = "`fixed` at the head of the file holds for all its sweeps; an anchor may replace a whole value"
+                self.document.wrong(inner, "merge keys are not part of YAML 1.2", hint, mark)
+            elif name in values:
+                first = self.document.keys[inner].line
+                self.document.wrong(inner, f"is there twice; the first is in line {first}", mark=mark)
             else:
-                entries[name] = (name_node, value)
-        return entries
+                self.document.keys[inner] = mark
+                values[name] = self._read(value, inner)
+        return values
 
-    def filled(self, node: Node, key: str) -> Entries:
-        """Return a mapping of any keys; an empty one is reported."""
-        if isinstance(node, MappingNode) and not node.value:
-            self.wrong(node, key, "is empty", "remove it, or fill it")
-        return self.mapping(node, key)
+    def _refuse_comma(self, pairs: Sequence[tuple[Node, Node]], path: Path) -> None:
+        """Report `{iodepth: 1,4,8}`, where 4 and 8 are keys without a value to YAML."""
+        (name, value), *rest = pairs
+        if not isinstance(value, ScalarNode) or value.style:
+            return
+        parts = [value.value, *(key.value for key, _ in itertools.takewhile(_has_no_colon, rest))]
+        what = f"a comma in braces ends the value {value.value!r}"
+        hint = f"a list has brackets: [{', '.join(parts)}]; a text with a comma needs quotes: "
+        self.document.wrong((*path, name.value), what, f'{hint}"{",".join(parts)}"', self._mark(rest[0][0]))
 
-    def items(self, node: Node, key: str, of: str) -> list[Node]:
-        if not isinstance(node, SequenceNode):
-            self.wrong(node, key, f"{seen(node)} where a list of {of} belongs")
-            return []
-        self._untagged(node, key, "seq")
-        if not node.value:
-            self.wrong(node, key, "is empty", "remove it, or fill it")
-        return list(node.value)
-
-    def _tags(self, node: Node, key: str) -> None:
-        """Report the tags of a value that is not read."""
-        usual = {MappingNode: "map", SequenceNode: "seq", ScalarNode: "str"}
-        self._untagged(node, key, usual[type(node)])
-        for child in _children(node):
-            self._tags(child, key)
-
-    def _untagged(self, node: Node, key: str, usual: str) -> bool:
-        if node.tag == f"tag:yaml.org,2002:{usual}":
-            return True
-        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
-        self.wrong(
-            node,
-            key,
-            f"the tag {tag} is not used here",
-            "write the value alone"
-            + ("" if tag.startswith("!!") else "; a text that begins with ! needs quotes"),
-        )
-        return False
-
-    def scalar(self, node: Node, key: str, *, switch: bool = False) -> Any:  # noqa: ANN401
-        """Return a str, int, float or bool, or BAD. `switch`: on, off, yes and no are booleans here."""
-        if not isinstance(node, ScalarNode):
-            self.wrong(node, key, f"{seen(node)} where one value belongs")
-            return BAD
-        if not self._untagged(node, key, "str"):
-            return BAD
-        text = node.value
-        if found := _UNFIT.search(text):
-            self.wrong(node, key, f"holds the character U+{ord(found[0]):04X}, which no program takes")
-            return BAD
-        if node.style not in _PLAIN_STYLE:
+    def _scalar(self, node: ScalarNode, path: Path) -> str | int | float | bool:
+        text: str = node.value
+        if match := _UNFIT.search(text):
+            self.document.wrong(path, f"holds the character U+{ord(match[0]):04X}, which no program takes")
+        self.document.scalars[path] = text, bool(node.style)
+        if node.style:
             return text
-        if switch and text.lower() in _SWITCHES:
-            return _SWITCHES[text.lower()]
-        if trap := _trap(text):
-            self.wrong(node, key, *trap)
-            return BAD
-        if text.lower() in _BOOLS:
-            return _BOOLS[text.lower()]
+        for pattern, what, hint in _TRAPS:
+            if re.fullmatch(pattern, text.lower()):
+                names = {"text": text, "number": text.lstrip("+-0o") or "0"}
+                self.document.wrong(path, what.format(**names), hint.format(**names) if text else "")
+                return text
+        if text.lower() in _BOOLS | SWITCHES:
+            return (_BOOLS | SWITCHES)[text.lower()]
         if _INT.fullmatch(text):
             return int(text)
-        return float(text) if _FLOAT.fullmatch(text) else text
-
-    def plain(self, node: Node, key: str) -> Any:  # noqa: ANN401
-        """Return a node as Python's own mappings, tuples and scalars (the `metrics` of a command), or BAD."""
-        if isinstance(node, MappingNode):
-            found = {
-                name: self.plain(value, f"{key}.{name}")
-                for name, (_, value) in self.mapping(node, key).items()
-            }
-            return BAD if any(v is BAD for v in found.values()) else found
-        if isinstance(node, SequenceNode):
-            values = [self.plain(item, key) for item in node.value]
-            return BAD if any(v is BAD for v in values) else tuple(values)
-        return self.scalar(node, key)
-
-    def text(self, node: Node, key: str) -> str | None:
-        value = self.scalar(node, key)
-        if value is BAD:
-            return None
-        if isinstance(value, bool) or not str(value).strip():
-            self.wrong(node, key, f"{shown(value)} where a text belongs", "put it in quotes")
-            return None
-        return str(value).strip()
+        if not _FLOAT.fullmatch(text):
+            return text
+        if float(text) in (float("inf"), float("-inf")):
+            self.document.wrong(path, f"{text:.20} is too large a number", "in quotes it is a text")
+        return float(text)
 
 
-def _trap(text: str) -> tuple[str, str] | None:
-    """Return (what is wrong, hint) for a plain scalar that does not say the same to every reader of YAML, or None."""
-    if text.lower() in ("", "~", "null"):
-        return "has no value", f'if the text is meant: "{text}"' if text else ""
-    if text.lower() in _SWITCHES:
-        return (
-            f"{text} is a truth value to YAML 1.1 and a word to YAML 1.2",
-            f'if the word is meant: "{text}"',
-        )
-    if _OCTAL.fullmatch(text):
-        number = text.lstrip("+-0o") or "0"
-        return (
-            f"{text} is octal to YAML 1.1 and decimal to YAML 1.2",
-            f'{number} for the number, "{text}" for the text',
-        )
-    if _SEXAGESIMAL.fullmatch(text):
-        return (f"{text} is a number of base 60 to YAML 1.1", f'"{text}" for the text; a time is written 90s')
-    if _NUMBERLESS.fullmatch(text):
-        return f"{text} is not a number that can be set", ""
-    too_large = _INT.fullmatch(text) and len(text) > _DIGITS
-    if too_large or (_FLOAT.fullmatch(text) and float(text) in (float("inf"), float("-inf"))):
-        return f"{text[:20]}{'…' * (len(text) > 20)} is too large a number", "in quotes it is a text"
-    return None
-
-
-def is_plain(node: Node) -> bool:
-    """Tell whether a node is a value without quotes."""
-    return isinstance(node, ScalarNode) and node.style in _PLAIN_STYLE
-
-
-def seen(node: Node) -> str:
-    """Return what a node is, for people: `'4k'`, "a list"."""
-    if isinstance(node, ScalarNode):
-        return shown(node.value) if node.value else "nothing"
-    return "a list" if isinstance(node, SequenceNode) else "`key: value` lines"
+def _has_no_colon(pair: tuple[Node, Node]) -> bool:
+    return bool(pair[1].start_mark.index == pair[0].end_mark.index)
 
 
 def shown(value: Any) -> str:  # noqa: ANN401
-    """Return a value as it would be written, and not more than 60 characters of it."""
+    """Return a value as an experiment writes it, cut to 60 characters; "a list", "`key: value` lines"."""
+    if isinstance(value, dict | list):
+        return "a list" if isinstance(value, list) else "`key: value` lines"
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

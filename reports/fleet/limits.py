@@ -23,9 +23,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from yaml.nodes import Node
-
-from orchestrator.experiment.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, compose, shown
+from orchestrator.experiment.quantities import QuantityError
+from orchestrator.experiment.validate import validate
+from orchestrator.experiment.yaml_nodes import ExperimentError, Mistake, read
 from orchestrator.machine import safe_files
 from orchestrator.model import Mark
 from parsers.errors import UserError
@@ -33,7 +33,6 @@ from parsers.units import share_of, to_base
 
 _EXAMPLE: Final = "docs/fleet.md shows a file of rules"
 
-KEYS: Final = ("metric", "tool", "sweep", "where", "floor", "tolerance")
 _FLOOR: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S.*)?")
 
 
@@ -94,61 +93,72 @@ def load(path: Path) -> tuple[Rule, ...]:
 
 def parse(text: str, path: str) -> tuple[Rule, ...]:
     """Return the rules of a text; `path` names it in messages. Raises ExperimentError with all mistakes at once."""
-    reader = NodeReader(path)
-    entries = reader.mapping(compose(text, path, _EXAMPLE), "", ("rules",))
-    rules: list[Rule] = []
-    if "rules" in entries:
-        for number, item in enumerate(reader.items(entries["rules"][1], "rules", "rules"), 1):
-            rules += _rule(reader, item, f"rules[{number}]")
-    elif not reader.mistakes:
-        reader.wrong(Mark(path=path, line=1, column=1), "rules", "is missing", _EXAMPLE)
-    if reader.mistakes:
-        raise ExperimentError(reader.mistakes)
-    return tuple(rules)
+    document = read(text, path, _EXAMPLE)
+    document.check_switches()
+    validate(document, _SCHEMA, {"floor": _floor, "tolerance": _tolerance})
+    document.check()
+    return tuple(_rule(rule, document.marks["rules", n]) for n, rule in enumerate(document.data["rules"]))
 
 
-def _rule(reader: NodeReader, node: Node, key: str) -> list[Rule]:
-    before = len(reader.mistakes)
-    entries = reader.mapping(node, key, KEYS)
-    words = {
-        name: (reader.text(entries[name][1], f"{key}.{name}") or "") if name in entries else ""
-        for name in ("metric", "tool", "sweep")
-    }
-    where: list[tuple[str, str]] = []
-    if "where" in entries:
-        for name, (_, value_node) in reader.filled(entries["where"][1], f"{key}.where").items():
-            value = reader.scalar(value_node, f"{key}.where.{name}")
-            if value is not BAD:
-                where.append((name, _text(value)))
-    floor, unit, tolerance = None, "", None
-    for name in sorted({"floor", "tolerance"} & entries.keys()):
-        value_node = entries[name][1]
-        value = reader.scalar(value_node, f"{key}.{name}")
-        if value is BAD:
-            continue
-        text = "" if isinstance(value, bool) else str(value).strip()
-        if name == "floor":
-            floor, unit = _floor(text)
-        else:
-            tolerance = share_of(text) if text.endswith("%") else None
-        if (floor if name == "floor" else tolerance) is None:
-            reader.wrong(value_node, f"{key}.{name}", f"{shown(value)} {_WRONG[name][0]}", _WRONG[name][1])
-    if len(reader.mistakes) == before and not {"floor", "tolerance"} & entries.keys():
-        reader.wrong(node, key, "has no limit", "give it a `floor` or a `tolerance`")
-    if len(reader.mistakes) > before:
-        return []
-    return [Rule(mark=reader.mark(node), **words, where=tuple(where), floor=floor, unit=unit, tolerance=tolerance)]  # fmt: skip
+def _rule(rule: Mapping[str, Any], mark: Mark) -> Rule:
+    floor, unit = _floor(str(rule["floor"])) if "floor" in rule else (None, "")
+    return Rule(
+        mark=mark,
+        **{key: str(rule.get(key, "")).strip() for key in ("metric", "tool", "sweep")},
+        where=tuple((name, _text(value)) for name, value in rule.get("where", {}).items()),
+        floor=floor,
+        unit=unit,
+        tolerance=_tolerance(rule["tolerance"]) if "tolerance" in rule else None,
+    )
 
 
-_WRONG: Final = {
-    "floor": ("is not a number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS"),
-    "tolerance": ("is not a part of the median", "write 8 %, more than 0 and less than 100"),
+_NAME: Final = {"type": ["string", "number"], "pattern": r"\S"}
+_SCHEMA: Final = {
+    "type": "object",
+    "required": ["rules"],
+    "additionalProperties": False,
+    "properties": {
+        "rules": {
+            "description": _EXAMPLE,
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "description": "give it a `floor` or a `tolerance`",
+                "type": "object",
+                "additionalProperties": False,
+                "anyOf": [{"required": ["floor"]}, {"required": ["tolerance"]}],
+                "properties": {
+                    "metric": _NAME,
+                    "tool": _NAME,
+                    "sweep": _NAME,
+                    "where": {
+                        "type": "object",
+                        "minProperties": 1,
+                        "additionalProperties": {"type": ["string", "number", "boolean"]},
+                    },
+                    "floor": {"type": ["string", "number"], "format": "floor", "exclusiveMinimum": 0},
+                    "tolerance": {"type": "string", "format": "tolerance"},
+                },
+            },
+        }
+    },
 }
 
 
-def _floor(text: str) -> tuple[float | None, str]:
-    """Return `180 GB/s`, `95 ns` or `0.8` in a base unit; None if it is not a number above 0."""
-    match = _FLOOR.fullmatch(text)
+def _floor(text: str) -> tuple[float, str]:
+    """Return `180 GB/s`, `95 ns` or `0.8` in a base unit. Raises QuantityError if it is not a number above 0."""
+    match = _FLOOR.fullmatch(text.strip())
     factor, unit = to_base((match and match[2]) or "1")
     floor = float(match[1]) * factor if match else 0.0
-    return (floor, unit) if 0 < floor < math.inf else (None, "")
+    if not 0 < floor < math.inf:
+        raise QuantityError(f"{text!r} is not a number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS")
+    return floor, unit
+
+
+def _tolerance(text: str) -> float:
+    share = share_of(text.strip()) if text.strip().endswith("%") else None
+    if share is None:
+        raise QuantityError(
+            f"{text!r} is not a part of the median", "write 8 %, more than 0 and less than 100"
+        )
+    return share

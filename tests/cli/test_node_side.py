@@ -90,7 +90,13 @@ def test_the_requirements_of_a_node_are_among_those_of_all() -> None:
     node, base = locked("node.txt"), locked("base.txt")
 
     assert {name.partition("==")[0] for name in node} == {
+        "attrs",
         "click",
+        "jsonschema",
+        "jsonschema-specifications",
+        "referencing",
+        "rpds-py",
+        "typing-extensions",
         "rich",
         "pyyaml",
         "markdown-it-py",

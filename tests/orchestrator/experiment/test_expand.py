@@ -411,7 +411,7 @@ def test_cells_are_the_product_without_the_excluded_and_with_the_included(
     ]
     text = "tool: fio\n" + "\n".join(parts)
     if not kept:
-        with pytest.raises(ExperimentError, match="takes away every cell"):
+        with pytest.raises(ExperimentError, match="removes every cell"):
             load(text)
     else:
         assert labels(text) == kept
