@@ -8,8 +8,7 @@ A check reads Results and yields Faults. Its docstring is its documentation (doc
 
 A check says nothing where the data does not carry it: what is unknown (a depth that no text tells) is no fault.
 
-A check of any tool (G…) asks the tools' own modules for their part, a function with the check's name; G2 also for what is `mistyped`
-or `left_out` in a command.
+A check of any tool (G…) asks the tools for their part: `FAULTS` of `reports.tools.base.Tool`, and what is described there with its id.
 
 A module's checks have ids of one letter. It may say FAMILY: where they stand among the others, and their heading, (0, "Storage
 (fio)"), or ANY_TOOL, whose checks are of all runs; else it is its own name, after pinsweep's tools (0 to 3).
@@ -19,15 +18,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, Literal
+from typing import Literal, Protocol, cast
 
 from reports.results.model import Results, Run
 
@@ -106,9 +103,6 @@ def _doc(function: Callable[..., object]) -> tuple[str, ...]:
 
 _CHECKS: dict[str, Check] = {}
 
-_PACKAGES = ("reports.tools", __name__)
-"""Whose modules have checks: those of tools, and those of any tool."""
-
 
 def check(
     key: str,
@@ -127,32 +121,41 @@ def check(
     return register
 
 
-def part(tool: str, name: str) -> Callable[..., Iterator[Any]]:
-    """Return the function of that name in a tool's own module; where there is none, one that finds nothing."""
-    return getattr(_module(tool), name, lambda *_: iter(()))
+class Judged(Protocol):
+    """The part of `reports.tools.base.Tool` that checks of any tool ask, described there."""
+
+    NOISE: float
+    FINER: frozenset[str]
+    CUT: str
+    FAULTS: Mapping[str, Callable[[Results], Iterator[Fault]]]
+
+    def busy(self, run: Run) -> int: ...
+    def shown_with(self, metric: str, run: Run) -> Iterator[str]: ...
+    def mistyped(self, command: str) -> Iterator[str]: ...
+    def left_out(self, command: str, run: Run) -> Iterator[str]: ...
 
 
-def has_part(tool: str, name: str) -> bool:
-    """Has a tool's own module a function of that name?"""
-    return hasattr(_module(tool), name)
+def judged(tool: str) -> Judged:
+    """Return a tool by its name."""
+    return cast("Judged", importlib.import_module("reports.tools").find(tool))
 
 
-@functools.cache
-def _module(tool: str) -> ModuleType | None:
-    paths = (f"{package}.{tool}" for package in _PACKAGES if importlib.util.find_spec(f"{package}.{tool}"))
-    return next(map(importlib.import_module, paths), None)
+def parts(key: str, results: Results) -> Iterator[Fault]:
+    """Give what a check of any tool finds in the tools' own ways, in the order of the results."""
+    for tool in results.tools:
+        if key in judged(tool).FAULTS:
+            yield from judged(tool).FAULTS[key](results)
 
 
-def parts(name: str, results: Results) -> Iterator[Fault]:
-    """Give what the tools find of a check of any tool, in the order of the results."""
-    return (fault for tool in results.tools for fault in part(tool, name)(results))
-
-
-def checks() -> tuple[Check, ...]:
-    """Return all checks, by family and number."""
-    for package in _PACKAGES:
-        _import_all(package, tuple(importlib.import_module(package).__path__))
-    return tuple(sorted(_CHECKS.values(), key=lambda c: (c.family, c.id[0], int(c.id[1:]))))
+def checks(tools: Collection[str] | None = None) -> tuple[Check, ...]:
+    """Return the checks of some tools and of any tool, by family and number; all without tools."""
+    _import_all(__name__, tuple(__path__))
+    if tools is None:
+        _import_all("reports.tools", tuple(importlib.import_module("reports.tools").__path__))
+    for tool in tools or ():
+        judged(tool)
+    found = (check for check in _CHECKS.values() if tools is None or check.tool in ("", *tools))
+    return tuple(sorted(found, key=lambda c: (c.family, c.id[0], int(c.id[1:]))))
 
 
 @functools.cache

@@ -60,7 +60,7 @@ def audit(results: Results) -> tuple[Finding, ...]:
     repeats = Counter(map(cell_key, good))
     texts = {cell: {run.text for run in runs} for cell, runs in group_by(good, cell_key).items()}
     found: list[Finding] = []
-    for check in checks():
+    for check in checks(results.tools):
         found += _findings(check, list(check.find(results)), repeats, texts)
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 

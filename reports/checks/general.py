@@ -13,7 +13,7 @@ from orchestrator.model import UNPINNED
 from orchestrator.placement.place import where
 from orchestrator.tools import get_tool
 from parsers.measurement import Measurement, whole
-from reports.checks import ANY_TOOL, Fault, Level, check, has_part, part, parts
+from reports.checks import ANY_TOOL, Fault, Level, check, judged, parts
 from reports.checks._cells import (
     QUOTE_THE_TAIL,
     command_text,
@@ -42,7 +42,7 @@ def no_effect(results: Results) -> Iterator[Fault]:
     Do: check that the option reached the tool, and that it applies to this traffic.
     """
     yield from _whole_axes(results)
-    yield from parts("no_effect", results)
+    yield from parts("G1", results)
 
 
 def _whole_axes(results: Results) -> Iterator[Fault]:
@@ -149,7 +149,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
             yield Fault(
                 level=level, run=members[0], runs=tuple(members), cell=cells, text=f"{problem}, in “{short}”"
             )
-        for text in part(tool, "left_out")(typed_command, members[0]):
+        for text in judged(tool).left_out(typed_command, members[0]):
             yield Fault(level="warn", run=members[0], runs=tuple(members), cell=cells, text=text)
         for name, typed in typed_options(members[0]).items():
             rows = {str(run.options[name]) for run in members if name in run.options}
@@ -215,7 +215,7 @@ def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:
         yield "error", f"a blank in “{match[1]} =”"
     for name, value in re.findall(r"--?(\w+)=([\d.]+[kKmM]?(?:/[\d.]+[kKmM]?)+)(?=\s|$)", command):
         yield "warn", f"--{name}={value} is {value.count('/') + 1} commands"
-    yield from (("error", problem) for problem in part(tool, "mistyped")(command))
+    yield from (("error", problem) for problem in judged(tool).mistyped(command))
 
 
 @check("G5", "warn")
@@ -227,7 +227,7 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
     Do: repeat the flagged cell on a quiet machine, with larger arrays.
     """
-    yield from parts("too_good_a_speedup", results)
+    yield from parts("G5", results)
 
 
 @check("G6", "warn", "info", flags=("timer_limited", "clock_backwards"))
@@ -239,11 +239,11 @@ def clock(results: Results) -> Iterator[Fault]:
 
     Do: time many operations at once, or quote the median and the tail.
     """
-    yield from parts("clock", results)
+    yield from parts("G6", results)
     for tool in results.tools:
         for cell in cells(results, tool):
             yield from _coarse(cell)
-        for run in () if has_part(tool, "clock") else results.good(tool):
+        for run in () if "G6" in judged(tool).FAULTS else results.good(tool):
             for name, mean, deviation in wide(run):
                 text = f"{name}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}"
                 yield Fault(level="info", run=run, own=True, text=text, todo=QUOTE_THE_TAIL)
@@ -255,11 +255,10 @@ _COARSE = 0.1
 
 def _coarse(cell: Repeats) -> Iterator[Fault]:
     """Give the times of a cell whose median is printed in steps of a tenth of it or more."""
-    finer = set(part(cell.tool, "kinds_judged_finer")())
     coarse: dict[tuple[str, bool], list[tuple[float, Name, float, float]]] = {}
     for name, column in cell.columns.items():
         step = next(filter(None, column.steps), 0.0)
-        if name.unit != "ns" or name.kind in finer or name.derived or not step:
+        if name.unit != "ns" or name.kind in judged(cell.tool).FINER or name.derived or not step:
             continue
         median = column.median
         if median and step / abs(median) >= _COARSE:
@@ -286,7 +285,7 @@ def units(results: Results) -> Iterator[Fault]:
 
     Do: find out which of the figures has the unit that it shows.
     """
-    yield from parts("units", results)
+    yield from parts("G7", results)
 
 
 @check("G10", "error", flags=("validation_failed",))
@@ -302,7 +301,7 @@ def denied(results: Results) -> Iterator[Fault]:
         for flag in run.parsed.flags if run.parsed else ():
             if flag.id == "validation_failed":
                 yield Fault(level="error", run=run, own=True, text=flag.text)
-    yield from parts("denied", results)
+    yield from parts("G10", results)
 
 
 _FAILED_FLAGS = ("job_error", "aborted")
@@ -323,12 +322,12 @@ def incomplete(results: Results) -> Iterator[Fault]:
     Do: import the whole output, or measure again; quote the peak of a part as "at least".
     """
     for tool in results.tools:
-        bound = "".join(part(tool, "of_a_part")())
+        bound = judged(tool).CUT
         for run in results.good(tool):
             for flag in dict.fromkeys(run.parsed.flags if run.parsed else ()):
                 todo = _DO_INSTEAD.get(flag.id, "")
                 if flag.id in _FAILED_FLAGS or (flag.id in _CUT and bound):
-                    text = flag.text + bound * (flag.id in _CUT)
+                    text = f"{flag.text}; {bound}" if flag.id in _CUT else flag.text
                     yield Fault(level="warn", run=run, own=True, text=text, todo=todo)
                 elif flag.id in _LACKING and not (flag.id == "rows_missing" and _have_no_cpus(run)):
                     yield Fault(level="info", run=run, own=True, text=flag.text, todo=todo)
@@ -372,12 +371,17 @@ def put_off(results: Results) -> Iterator[Fault]:
             usage = run.record.usage
             cpu = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
             switches = usage.get("involuntary_switches", 0.0)
-            for threads in part(tool, "busy")(run):
-                if not run.disturbance and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
-                    yield Fault(
-                        level="warn", run=run, own=True,
-                        text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off {'it' if threads == 1 else 'them'} {fmt.count(round(switches))} times",
-                    )  # fmt: skip
+            threads = judged(tool).busy(run)
+            if (
+                threads
+                and not run.disturbance
+                and cpu < 0.8 * wall * threads
+                and switches > 20 * wall * threads
+            ):
+                yield Fault(
+                    level="warn", run=run, own=True,
+                    text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off {'it' if threads == 1 else 'them'} {fmt.count(round(switches))} times",
+                )  # fmt: skip
 
 
 @check("G8", "warn")

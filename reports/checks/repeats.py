@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from orchestrator.experiment.repeats import BASE, FEWEST, WITHIN, is_settled, uncertainty
-from reports.checks import ANY_TOOL, Fault, Level, check, part
+from reports.checks import ANY_TOOL, Fault, Level, check, judged
 from reports.checks._cells import by_cell
 from reports.numbers import QUANTILES, Name, Repeats, all_cells, formulas, scatter
 from reports.results.convicted import whole_of, wholes
@@ -59,7 +59,7 @@ def _leading_apart(cell: Repeats) -> Iterator[Fault]:
     values, run = cell.standing, cell.first
     if len(values) < 2 or min(values) == max(values) or not _tells_shares(cell):
         return
-    noise, leader = next(part(cell.tool, "noise")(), NOISE), cell.leader
+    noise, leader = judged(cell.tool).NOISE, cell.leader
     much = max(noise / 2, LEAST_CHANGE)
     text = f"{fmt.plural(len(values), 'repeat')}, {fmt.span(values, leader.unit, leader.step)}"
     groups = scatter.groups(values, much)
@@ -114,7 +114,7 @@ def _beyond_reason(cell: Repeats) -> Iterator[Name]:
 
 def _with(run: Run, metrics: Sequence[str]) -> dict[str, None]:
     """Return metrics, then those that the tool shows with them, and that are flagged with them."""
-    others = (of for metric in metrics for of in part(run.tool, "shown_with")(metric, run))
+    others = (of for metric in metrics for of in judged(run.tool).shown_with(metric, run))
     return dict.fromkeys((*metrics, *others))
 
 

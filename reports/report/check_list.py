@@ -79,7 +79,9 @@ def stand_in_note(results: Results, tool: str) -> str:
 def _remarks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     """Give what the parsers remark, except what a finding covers."""
     ids = {finding.id for finding in findings}
-    covered = {flag for check in checks() if check.id in ids for flag in check.flags} | {"stand_in"}
+    covered = {flag for check in checks(results.tools) if check.id in ids for flag in check.flags} | {
+        "stand_in"
+    }
     good = [run for tool in results.tools for run in results.good(tool)]
     runs_of = Counter(map(naming.program_name, good))
     remarks = (

@@ -8,18 +8,19 @@ A tool is a module of this package with the tool's name, which has `TOOL`, an in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parsers import get_parser
 from parsers.measurement import Parsed
 from reports.chart import Chart
+from reports.checks import Fault
 from reports.document import Figure
 from reports.numbers.model import Buckets, Name, Number
 from reports.numbers.repeats import Repeats
 from reports.render import grid, points, vega
-from reports.results.model import Run
+from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.text.names import anchor
 from reports.tools import _generic
@@ -84,6 +85,18 @@ class Tool:
     LIMITS: ClassVar[tuple[str, ...]] = ()
     """Options none of whose levels is better: how much is accessed, what is accessed, what holds the number down."""
 
+    NOISE: ClassVar[float] = 0.075
+    """The usual standard deviation over the repeats, as a share of their median (G11)."""
+
+    FINER: ClassVar[frozenset[str]] = frozenset()
+    """Benchmarks whose printed digits a check of its own judges (G6)."""
+
+    CUT: ClassVar[str] = ""
+    """What is to be known of an output that was cut (G16); "": nothing."""
+
+    FAULTS: ClassVar[Mapping[str, Callable[[Results], Iterator[Fault]]]] = {}
+    """Id of a check of any tool → what it finds here beside what it finds everywhere."""
+
     def numbers(self, run: Run) -> Iterator[Number]:
         """Give what a run says, in the order of its tables. What has no direction is shown and not compared."""
         return _generic.numbers(run)
@@ -121,6 +134,22 @@ class Tool:
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep?"""
         return True
+
+    def busy(self, run: Run) -> int:
+        """Return how many CPUs a run keeps busy all the time (G12); 0 if it may wait."""
+        return 0
+
+    def shown_with(self, metric: str, run: Run) -> Iterator[str]:
+        """Give the metrics (as `Name.tells_of`) that are flagged with another (G11)."""
+        return iter(())
+
+    def mistyped(self, command: str) -> Iterator[str]:
+        """Give what is wrong with how a command line of the tool is written (G2)."""
+        return iter(())
+
+    def left_out(self, command: str, run: Run) -> Iterator[str]:
+        """Give what a table says of a run and its command does not (G2)."""
+        return iter(())
 
     def samples(self, run: Run) -> Iterable[Mapping[str, Any]]:
         """Give rows for charts that are no numbers to compare: the steps of a distribution, the seconds of a log. Columns as in the frame."""

@@ -685,134 +685,6 @@ def _windows(log: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield {"metric": f"logged {metric}", "unit": _LOGGED[metric], "elapsed": at * window, "value": value}  # fmt: skip
 
 
-class Fio(Tool):
-    """fio."""
-
-    SECTION = "Storage"
-    RANK = 30
-    METHODS = (
-        "fio: IOPS are those of the whole run, all jobs together. Latency is submission plus completion. If the text has the distribution of the "
-        "completion alone, it is the completion latency. Mean and quantiles are of all I/Os of a run. A quantile needs ten I/Os beyond it. "
-        "Several jobs without bins (json+) have no quantiles. IOPS within a limit are of the tested depth with the most, at which every repeat "
-        "keeps the limit on p99."
-    )
-    CURVE_AXIS = "iodepth"
-    PEAK = "IOPS"
-    WORKING_SET = ("size", "filesize")
-    ACCESSED = ("direct", "rwmixread", "rwmixwrite")
-    LIMITS = ("rate", "rate_iops", "thinktime")
-    CHARTS = _CHARTS
-    KEYS = (
-        Key(name="Storage IOPS", rank=14, where={"metric": "IOPS"}, device="device", context="{access}, bs {bs}, iodepth {iodepth}"),
-        *(
-            Key(
-                name=f"Storage {way}", rank=35, where={**_MEDIANS, "direction": way, "iodepth": 1}, context="{access}, bs {bs}, iodepth 1",
-                tail={"statistic": "p99.9"}, device="device",
-            )
-            for way in ("read", "write")
-        ),
-    )  # fmt: skip
-
-    def numbers(self, run: Run) -> Iterator[Number]:
-        for summary in summaries(run):
-            part = _part(run, summary.direction)
-            if summary.iops:
-                yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{summary.direction}"), value=summary.iops)  # fmt: skip
-                for statistic, value in summary.latencies.items():
-                    number = quantile(
-                        statistic, value, part, summary.steps.get(statistic), WORDS[summary.which]
-                    )
-                    made_of = f"{number.name.tells_of}/{summary.direction}"
-                    yield replace(number, name=replace(number.name, made_of=made_of))
-            elif summary.bandwidth:
-                yield Number(name=Name(metric="bandwidth", unit="B/s", better="higher", part=part), value=summary.bandwidth)  # fmt: skip
-
-    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
-        if run.parsed is None:
-            return []
-        which = _which(jobs(run))
-        bins = _joined_bins(run.parsed, which).items()
-        return [(latency(_part(run, direction), metric=WORDS[which]), group) for direction, group in bins]
-
-    def peaks_within(self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float) -> dict[Name, tuple[int, Name]]:  # fmt: skip
-        """Return the name of the most IOPS whose p99 keeps a limit (ns) → its depth and its name there, per direction.
-
-        Nothing if every depth keeps it, because that is a bound, nor if repeats keep it at different depths.
-        """
-        peaks: dict[Name, tuple[int, Name]] = {}
-        for rate in dict.fromkeys(
-            name for numbers in cells.values() for name in numbers if name.quantity == "IOPS"
-        ):
-            for which, word in WORDS.items():
-                tail = latency(rate.part, "p99", metric=word)
-                depths = {depth: [*zip(n[rate], n[tail], strict=True)] for depth, n in cells.items() if rate in n and tail in n}  # fmt: skip
-                within = formulas.within_slo(depths, slo) if len(depths) >= 3 else None
-                if within and not within.open and not within.bound:
-                    limit = fmt.scale_for([slo], "ns")
-                    metric = f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
-                    peaks[replace(rate, metric=metric, derived=True, made_of="")] = (within.depth, rate)
-        return peaks
-
-    def headline(self, cell: Repeats) -> str:
-        """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
-        rates = _rates(cell)
-        if not rates:
-            return _generic.headline(cell)
-        means = [
-            name
-            for rate in rates
-            for name in cell.columns
-            if name.part == rate.part and name.statistic == "mean"
-        ]
-        ways = [str(dict(name.part)["direction"]) for name in rates]
-        text = f"{ways[0] if len(ways) == 1 else '/'.join(way[0] for way in ways)} {_medians(cell, rates, 'IOPS')}"
-        which = {key for key, word in WORDS.items() for name in means if name.metric == word}
-        return (
-            text
-            if len(which) != 1 or len(means) != len(rates)
-            else f"{text}, mean {which.pop()} {_medians(cell, means, 'ns')}"
-        )
-
-    def lead(self, cell: Repeats) -> Name | None:
-        """Return the IOPS of the direction that moves most; without IOPS the first number."""
-        rates = _rates(cell)
-        if len(rates) < 2:
-            return next(iter(rates), None) or _generic.lead(cell)
-        moved = [{s.direction: s.bandwidth or 0.0 for s in summaries(run)} for run in cell.runs]
-        return max(
-            rates,
-            key=lambda name: statistics.median(
-                of.get(str(dict(name.part)["direction"]), 0.0) for of in moved
-            ),
-        )
-
-    def moved(self, cell: Repeats) -> list[tuple[float, float]]:
-        if cell.lead is None or cell.lead.metric != "IOPS":
-            return []
-        size, direction = (
-            in_bytes(cell.first.options.get("bs", "")) or 0,
-            str(dict(cell.lead.part)["direction"]),
-        )
-        pairs = []
-        for run, iops in zip(cell.runs, cell.values, strict=True):
-            group = directions(run).get(direction, [])
-            bandwidth = _total(job.bandwidth for job in group) or 0.0
-            pairs.append((bandwidth or iops * size, _block(group, bandwidth / iops) if bandwidth else size))
-        return [pair for pair in pairs if all(pair)]
-
-    def mixed(self, parsed: Parsed) -> bool:
-        return len(directions(parsed)) > 1
-
-    def samples(self, run: Run) -> Iterator[Mapping[str, Any]]:
-        yield from _samples(run)
-
-    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
-        return super().keys(_with_access(rows).assign(device="storage") if len(rows) else rows)
-
-
-TOOL: Final = Fio()
-
-
 def _medians(cell: Repeats, names: Sequence[Name], unit: str) -> str:
     """Return "12.9/5.50 kIOPS"."""
     medians = [cell.columns[name].median for name in names]
@@ -1272,28 +1144,6 @@ _COMMAND_LINE: Final = (
 """What fio takes on its command line and not in a job."""
 
 
-def mistyped(command: str) -> Iterator[str]:
-    """G2: options that fio does not have."""
-    for name in re.findall(r"(?:^|\s)--([a-z][\w-]*)(?==|\s|$)", command.replace(" =", "=")):
-        if name.replace("-", "_") not in {*known(), *_COMMAND_LINE}:
-            yield f"fio has no option “--{name}”"
-
-
-def left_out(command: str, run: Run) -> Iterator[str]:
-    """G2: a size that a table names and its command does not."""
-    size = run.options.get("size")
-    if size and from_table(run) and not re.search(r"--(?:size|io_size|filesize)\b", command):
-        yield f"the rows have size={size}, the command has no --size"
-
-
-def shown_with(metric: str, run: Run) -> Iterator[str]:
-    """G11: the mean latency of the same direction, which a queue of one depth ties to the IOPS, as `Name.tells_of`."""
-    rate, _, direction = metric.partition("/")
-    if rate == "IOPS":
-        group = (summary for summary in summaries(run) if summary.direction == direction and summary.mean)
-        yield from (f"{WORDS[summary.which]}/mean/{direction}" for summary in group)
-
-
 def clock(results: Results) -> Iterator[Fault]:
     """G6: a standard deviation above the mean latency."""
     for cell in cells(results, "fio"):
@@ -1313,3 +1163,151 @@ def clock(results: Results) -> Iterator[Fault]:
                     (sd, "ns"),
                 )
                 yield replace(fault, todo=QUOTE_THE_TAIL)
+
+
+# --- the tool ---------------------------------------------------------------------------------------------
+
+
+class Fio(Tool):
+    """fio."""
+
+    SECTION = "Storage"
+    RANK = 30
+    METHODS = (
+        "fio: IOPS are those of the whole run, all jobs together. Latency is submission plus completion. If the text has the distribution of the "
+        "completion alone, it is the completion latency. Mean and quantiles are of all I/Os of a run. A quantile needs ten I/Os beyond it. "
+        "Several jobs without bins (json+) have no quantiles. IOPS within a limit are of the tested depth with the most, at which every repeat "
+        "keeps the limit on p99."
+    )
+    CURVE_AXIS = "iodepth"
+    PEAK = "IOPS"
+    WORKING_SET = ("size", "filesize")
+    ACCESSED = ("direct", "rwmixread", "rwmixwrite")
+    LIMITS = ("rate", "rate_iops", "thinktime")
+    CHARTS = _CHARTS
+    KEYS = (
+        Key(name="Storage IOPS", rank=14, where={"metric": "IOPS"}, device="device", context="{access}, bs {bs}, iodepth {iodepth}"),
+        *(
+            Key(
+                name=f"Storage {way}", rank=35, where={**_MEDIANS, "direction": way, "iodepth": 1}, context="{access}, bs {bs}, iodepth 1",
+                tail={"statistic": "p99.9"}, device="device",
+            )
+            for way in ("read", "write")
+        ),
+    )  # fmt: skip
+    FAULTS = {"G6": clock}  # noqa: RUF012
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        for summary in summaries(run):
+            part = _part(run, summary.direction)
+            if summary.iops:
+                yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{summary.direction}"), value=summary.iops)  # fmt: skip
+                for statistic, value in summary.latencies.items():
+                    number = quantile(
+                        statistic, value, part, summary.steps.get(statistic), WORDS[summary.which]
+                    )
+                    made_of = f"{number.name.tells_of}/{summary.direction}"
+                    yield replace(number, name=replace(number.name, made_of=made_of))
+            elif summary.bandwidth:
+                yield Number(name=Name(metric="bandwidth", unit="B/s", better="higher", part=part), value=summary.bandwidth)  # fmt: skip
+
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
+        if run.parsed is None:
+            return []
+        which = _which(jobs(run))
+        bins = _joined_bins(run.parsed, which).items()
+        return [(latency(_part(run, direction), metric=WORDS[which]), group) for direction, group in bins]
+
+    def peaks_within(self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float) -> dict[Name, tuple[int, Name]]:  # fmt: skip
+        """Return the name of the most IOPS whose p99 keeps a limit (ns) → its depth and its name there, per direction.
+
+        Nothing if every depth keeps it, because that is a bound, nor if repeats keep it at different depths.
+        """
+        peaks: dict[Name, tuple[int, Name]] = {}
+        for rate in dict.fromkeys(
+            name for numbers in cells.values() for name in numbers if name.quantity == "IOPS"
+        ):
+            for which, word in WORDS.items():
+                tail = latency(rate.part, "p99", metric=word)
+                depths = {depth: [*zip(n[rate], n[tail], strict=True)] for depth, n in cells.items() if rate in n and tail in n}  # fmt: skip
+                within = formulas.within_slo(depths, slo) if len(depths) >= 3 else None
+                if within and not within.open and not within.bound:
+                    limit = fmt.scale_for([slo], "ns")
+                    metric = f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
+                    peaks[replace(rate, metric=metric, derived=True, made_of="")] = (within.depth, rate)
+        return peaks
+
+    def headline(self, cell: Repeats) -> str:
+        """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
+        rates = _rates(cell)
+        if not rates:
+            return _generic.headline(cell)
+        means = [
+            name
+            for rate in rates
+            for name in cell.columns
+            if name.part == rate.part and name.statistic == "mean"
+        ]
+        ways = [str(dict(name.part)["direction"]) for name in rates]
+        text = f"{ways[0] if len(ways) == 1 else '/'.join(way[0] for way in ways)} {_medians(cell, rates, 'IOPS')}"
+        which = {key for key, word in WORDS.items() for name in means if name.metric == word}
+        return (
+            text
+            if len(which) != 1 or len(means) != len(rates)
+            else f"{text}, mean {which.pop()} {_medians(cell, means, 'ns')}"
+        )
+
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the IOPS of the direction that moves most; without IOPS the first number."""
+        rates = _rates(cell)
+        if len(rates) < 2:
+            return next(iter(rates), None) or _generic.lead(cell)
+        moved = [{s.direction: s.bandwidth or 0.0 for s in summaries(run)} for run in cell.runs]
+        return max(
+            rates,
+            key=lambda name: statistics.median(
+                of.get(str(dict(name.part)["direction"]), 0.0) for of in moved
+            ),
+        )
+
+    def moved(self, cell: Repeats) -> list[tuple[float, float]]:
+        if cell.lead is None or cell.lead.metric != "IOPS":
+            return []
+        size, direction = (
+            in_bytes(cell.first.options.get("bs", "")) or 0,
+            str(dict(cell.lead.part)["direction"]),
+        )
+        pairs = []
+        for run, iops in zip(cell.runs, cell.values, strict=True):
+            group = directions(run).get(direction, [])
+            bandwidth = _total(job.bandwidth for job in group) or 0.0
+            pairs.append((bandwidth or iops * size, _block(group, bandwidth / iops) if bandwidth else size))
+        return [pair for pair in pairs if all(pair)]
+
+    def mixed(self, parsed: Parsed) -> bool:
+        return len(directions(parsed)) > 1
+
+    def samples(self, run: Run) -> Iterator[Mapping[str, Any]]:
+        yield from _samples(run)
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return super().keys(_with_access(rows).assign(device="storage") if len(rows) else rows)
+
+    def mistyped(self, command: str) -> Iterator[str]:
+        for name in re.findall(r"(?:^|\s)--([a-z][\w-]*)(?==|\s|$)", command.replace(" =", "=")):
+            if name.replace("-", "_") not in {*known(), *_COMMAND_LINE}:
+                yield f"fio has no option “--{name}”"
+
+    def left_out(self, command: str, run: Run) -> Iterator[str]:
+        size = run.options.get("size")
+        if size and from_table(run) and not re.search(r"--(?:size|io_size|filesize)\b", command):
+            yield f"the rows have size={size}, the command has no --size"
+
+    def shown_with(self, metric: str, run: Run) -> Iterator[str]:
+        rate, _, direction = metric.partition("/")
+        if rate == "IOPS":  # a queue of one depth ties them
+            group = (summary for summary in summaries(run) if summary.direction == direction and summary.mean)
+            yield from (f"{WORDS[summary.which]}/mean/{direction}" for summary in group)
+
+
+TOOL: Final = Fio()

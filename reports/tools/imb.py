@@ -313,88 +313,6 @@ _RANKS: Final = {
 }  # fmt: skip
 
 
-class Imb(Tool):
-    """The time of each line; of PingPong also α, peak and n½."""
-
-    SECTION = "MPI"
-    RANK = 20
-    METHODS = _ABOUT
-    CHARTS = CHARTS
-    KEYS = (Key(name="MPI, one way", rank=13, context="{size}, {place}"),)
-    DRAWN = ("PingPong time",)
-
-    def numbers(self, run: Run) -> Iterator[Number]:
-        """Give the time of each line, and the derived numbers of each PingPong curve."""
-        lines = [same[0] for same in group_by(timings(run), _key).values()]
-        for row in lines:
-            if name := metric_of(row):
-                metric, two = imb.METRICS[name], _TWO if row.benchmark.startswith("Ping") else ()
-                yield Number(
-                    name=Name(
-                        metric=name, unit=metric.unit, better=metric.better, kind=row.benchmark, part=_part(row, "message_size"), unsaid=two,
-                        made_of=f"{row.benchmark}/{name}",
-                    ),
-                    value=getattr(row, name),
-                    step=row.time_step if name == "time" else imb.PRINTED.get(name),
-                )  # fmt: skip
-        for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
-            yield from _derived(part, curve)
-
-    def lead(self, cell: Repeats) -> Name | None:
-        """Return the highest bandwidth of PingPong, else the number of the first line with bytes, past a cold start (`formulas.cold`)."""
-        peak = next((name for name in cell.columns if name.metric == "peak bandwidth"), None)
-        sized = [name for name in cell.columns if dict(name.part).get(SIZE)]
-        first = next(iter(sized), next(iter(cell.columns), None))
-        if peak or not sized or first is None or first.unit != "ns":
-            return peak or first
-        line = {int(size): name for size, name in cell.line(first).items() if size}
-        cold = formulas.cold({size: cell.columns[name].median for size, name in line.items()})
-        size = min((size for size in line if size not in cold), default=None) if cold else None
-        return first if size is None else line[size]
-
-    def headline(self, cell: Repeats) -> str:
-        """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)", without PingPong "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
-        name = cell.lead
-        if name is None:
-            return ""
-        if name.metric == "peak bandwidth":
-            time = next(n for n in cell.columns if n.kind == "PingPong" and n.metric == "time")
-            columns = {int(size): cell.columns[name] for size, name in cell.line(time).items()}
-            curves = [
-                {size: column.values[i] for size, column in columns.items()} for i in range(len(cell.runs))
-            ]
-            times = {size: column.median for size, column in columns.items()}
-            short = _shortest(times) if 0 in times else None
-            parts = [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}"] if short else []
-            peak = fmt.quantity(cell.columns[name].median, "B/s")
-            parts.append(f"peak {peak} ({peak_at(map(formulas.pingpong, curves))})")
-            several = len({n.kind for n in cell.columns if not n.derived}) > 1
-            return f"{'PingPong ' if several else ''}{', '.join(parts)}"
-        size = dict(name.part).get(SIZE)
-        at = f" {fmt.size(float(size))}" if isinstance(size, int | float) else ""
-        ranks = f" ({_RANKS[name.metric]})" if _RANKS.get(name.metric) else ""
-        lines = sum(not n.derived for n in cell.columns)
-        more = f" and {lines - 1} more" if lines > 1 else ""
-        value = fmt.quantity(cell.columns[name].median, name.unit)
-        return f"{name.kind}{at} {'in' if name.unit == 'ns' else 'at'} {value}{ranks}{more}"
-
-    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the time of the shortest message of each pair."""
-        found = _times(rows)
-        found = found[(found["kind"] == "PingPong") & (found["message_size"] <= 8)]
-        if not len(found):
-            return super().keys(found)
-        shortest = {}
-        for point, line in found.groupby("point_id", sort=False):
-            short = _shortest(_medians(line))
-            shortest[point] = short[0] if short else None
-        found = found[found["message_size"] == found["point_id"].map(shortest)]
-        return super().keys(found.assign(size=[fmt.size(size) for size in found["message_size"]]))
-
-
-TOOL = Imb()
-
-
 def metric_of(row: Timing) -> str:
     """Return the metric of a line, on the page, in `show`, compared and exported; "" if it has none with a direction."""
     pure = ("time_pure",) if row.overlap is None else ()  # if an overlap is printed, it is time_overlap
@@ -683,18 +601,6 @@ def _doubted(benchmark: str, rows: Sequence[Timing], some: Sequence[Timing]) -> 
     return list(dict.fromkeys(told))
 
 
-def kinds_judged_finer() -> Iterator[str]:
-    """Give the benchmarks whose printed digits P3 judges, from 2 % on."""
-    yield "PingPong"
-
-
-def shown_with(metric: str, _run: Run) -> Iterator[str]:
-    """G11: what is shown of the same time, its bandwidth, as `Name.tells_of`."""
-    benchmark, _, size = metric.partition("/time/")
-    if size and benchmark == "PingPong":
-        yield f"{benchmark}/bandwidth/{size}"
-
-
 def denied(results: Results) -> Iterator[Fault]:
     """G10: wrong data that were received, where IMB was built to look."""
     for run in results.runs:
@@ -776,11 +682,97 @@ def _falls(known: Mapping[int, Known], peak: int, last: int) -> bool:
     return both and known[last].rate < 0.95 * known[peak].rate
 
 
-def of_a_part() -> Iterator[str]:
-    """G16: what is to be known of a curve that lacks sizes."""
-    yield "; the peak is that of the sizes that are left"
+# --- the tool ---------------------------------------------------------------------------------------------
 
 
-def busy(run: Run) -> Iterator[int]:
-    """G12: how many CPUs it keeps busy: its ranks, which poll."""
-    yield len(run.placed) or 1
+class Imb(Tool):
+    """The time of each line; of PingPong also α, peak and n½."""
+
+    SECTION = "MPI"
+    RANK = 20
+    METHODS = _ABOUT
+    CHARTS = CHARTS
+    KEYS = (Key(name="MPI, one way", rank=13, context="{size}, {place}"),)
+    DRAWN = ("PingPong time",)
+    CUT = "the peak is that of the sizes that are left"
+    FINER = frozenset({"PingPong"})  # P3 judges them, from 2 % on
+    FAULTS = {"G10": denied}  # noqa: RUF012
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        """Give the time of each line, and the derived numbers of each PingPong curve."""
+        lines = [same[0] for same in group_by(timings(run), _key).values()]
+        for row in lines:
+            if name := metric_of(row):
+                metric, two = imb.METRICS[name], _TWO if row.benchmark.startswith("Ping") else ()
+                yield Number(
+                    name=Name(
+                        metric=name, unit=metric.unit, better=metric.better, kind=row.benchmark, part=_part(row, "message_size"), unsaid=two,
+                        made_of=f"{row.benchmark}/{name}",
+                    ),
+                    value=getattr(row, name),
+                    step=row.time_step if name == "time" else imb.PRINTED.get(name),
+                )  # fmt: skip
+        for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
+            yield from _derived(part, curve)
+
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the highest bandwidth of PingPong, else the number of the first line with bytes, past a cold start (`formulas.cold`)."""
+        peak = next((name for name in cell.columns if name.metric == "peak bandwidth"), None)
+        sized = [name for name in cell.columns if dict(name.part).get(SIZE)]
+        first = next(iter(sized), next(iter(cell.columns), None))
+        if peak or not sized or first is None or first.unit != "ns":
+            return peak or first
+        line = {int(size): name for size, name in cell.line(first).items() if size}
+        cold = formulas.cold({size: cell.columns[name].median for size, name in line.items()})
+        size = min((size for size in line if size not in cold), default=None) if cold else None
+        return first if size is None else line[size]
+
+    def headline(self, cell: Repeats) -> str:
+        """Return "0 B in 190 ns, peak 11.9 GB/s (256 KiB)", without PingPong "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
+        name = cell.lead
+        if name is None:
+            return ""
+        if name.metric == "peak bandwidth":
+            time = next(n for n in cell.columns if n.kind == "PingPong" and n.metric == "time")
+            columns = {int(size): cell.columns[name] for size, name in cell.line(time).items()}
+            curves = [
+                {size: column.values[i] for size, column in columns.items()} for i in range(len(cell.runs))
+            ]
+            times = {size: column.median for size, column in columns.items()}
+            short = _shortest(times) if 0 in times else None
+            parts = [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}"] if short else []
+            peak = fmt.quantity(cell.columns[name].median, "B/s")
+            parts.append(f"peak {peak} ({peak_at(map(formulas.pingpong, curves))})")
+            several = len({n.kind for n in cell.columns if not n.derived}) > 1
+            return f"{'PingPong ' if several else ''}{', '.join(parts)}"
+        size = dict(name.part).get(SIZE)
+        at = f" {fmt.size(float(size))}" if isinstance(size, int | float) else ""
+        ranks = f" ({_RANKS[name.metric]})" if _RANKS.get(name.metric) else ""
+        lines = sum(not n.derived for n in cell.columns)
+        more = f" and {lines - 1} more" if lines > 1 else ""
+        value = fmt.quantity(cell.columns[name].median, name.unit)
+        return f"{name.kind}{at} {'in' if name.unit == 'ns' else 'at'} {value}{ranks}{more}"
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the time of the shortest message of each pair."""
+        found = _times(rows)
+        found = found[(found["kind"] == "PingPong") & (found["message_size"] <= 8)]
+        if not len(found):
+            return super().keys(found)
+        shortest = {}
+        for point, line in found.groupby("point_id", sort=False):
+            short = _shortest(_medians(line))
+            shortest[point] = short[0] if short else None
+        found = found[found["message_size"] == found["point_id"].map(shortest)]
+        return super().keys(found.assign(size=[fmt.size(size) for size in found["message_size"]]))
+
+    def busy(self, run: Run) -> int:
+        return len(run.placed) or 1  # ranks poll
+
+    def shown_with(self, metric: str, run: Run) -> Iterator[str]:  # noqa: ARG002
+        benchmark, _, size = metric.partition("/time/")
+        if size and benchmark == "PingPong":
+            yield f"{benchmark}/bandwidth/{size}"
+
+
+TOOL = Imb()

@@ -595,61 +595,6 @@ PEAKS: Final = Chart(
 )  # fmt: skip
 
 
-class Mlc(Tool):
-    """Curves, matrices and single numbers of one run."""
-
-    SECTION = "Memory"
-    RANK = 11
-    METHODS = _ABOUT
-    CHARTS = (LOADED, LATENCIES, BANDWIDTHS, CORES, LADDER, SINGLE, PEAKS)
-    KEYS = (
-        Key(name="Memory, unloaded", rank=10.5, where={"metric": "unloaded latency"}, context="{traffic}, {place}"),
-        Key(name="Memory, idle", rank=10, where={"key": "idle"}, context="{place}, {buffer}", size="size", source="from", target="to"),
-        Key(name="Idle latency", rank=30, where={"key": "cache"}, context="{buffer}", size="size"),
-        Key(name="Memory, peak", rank=11, where={"key": "peak"}, context="{traffic}, {place}"),
-        Key(name="Memory, reads", rank=31, where={"key": "pair"}, context="from node {from} to {to}", source="from", target="to"),
-    )  # fmt: skip
-    DRAWN = ("loaded latency",)
-    WORKING_SET = ("b",)
-
-    def numbers(self, run: Run) -> Iterator[Number]:
-        """Yield the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""
-        return _numbers(run)
-
-    def lead(self, cell: Repeats) -> Name | None:
-        """Return the largest bandwidth, of a loaded-latency curve its peak; without one the lowest latency."""
-        medians = {name: column.median for name, column in cell.columns.items()}
-        rates = [name for name in medians if name.unit == "B/s"]
-        if rates:
-            return max(rates, key=lambda name: (medians[name], name.derived))
-        return min(medians, key=medians.__getitem__, default=None)
-
-    def headline(self, cell: Repeats) -> str:
-        """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns"."""
-        return _headline(cell)
-
-    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return idle latencies, peaks, and the bandwidth between nodes."""
-        rows = _labelled(rows)
-        sizes = rows["b"].map(_size) if "b" in rows else math.nan
-        rows = rows.assign(size=sizes, traffic=_traffic(rows), buffer=_options(rows, "b"))
-        return super().keys(rows.assign(key=[_key(row) for row in rows.to_dict("records")]))
-
-
-def _key(row: Mapping[Hashable, Any]) -> str:
-    """Return which key number a row is, "" if none."""
-    is_read = row["traffic"] in ("read only", UNKNOWN_TRAFFIC)
-    if row["kind"] == "idle latency" and row["metric"] == "latency":
-        last = max((size for _, size in json.loads(row["caches"])), default=math.inf)
-        return "cache" if row["size"] <= BEYOND * last else "idle"
-    if row["kind"] in ("latency matrix", "bandwidth matrix"):
-        return "idle" if row["kind"] == "latency matrix" else "pair" if is_read else ""
-    return "peak" if row["metric"] == "peak bandwidth" or row["kind"] in SEARCHES else ""
-
-
-TOOL = Mlc()
-
-
 # --- checks ------------------------------------------------------------------------------------------------
 
 FAMILY = (1, "Memory (MLC, memlat)")
@@ -843,13 +788,6 @@ def units(results: Results) -> Iterator[Fault]:
             yield Fault(level="error", run=run, own=True, text="a latency of {}", quoted=((low, "ns"),), metric="latency")  # fmt: skip
 
 
-def mistyped(command: str) -> Iterator[str]:
-    """G2: a digit where a letter belongs."""
-    for word in re.findall(r"(?<=\s)-(\d+)(?=\s|$)", command):
-        hint = f", “-l{word[1:]}” with a digit for its letter?" if re.match("1.", word) else ""
-        yield f"MLC has no option “-{word}”{hint}"
-
-
 _NOT_PRINTED: Final = ("l", "b", "X", "r", "e", "L")
 """Options that the output does not repeat: only the numbers show whether they arrived."""
 
@@ -897,24 +835,78 @@ def _changes(a: Curve, b: Curve) -> list[float]:
     return [abs(math.log(left[d] / right[d])) for d in loaded] if len(loaded) >= 3 else []
 
 
-def of_a_part() -> Iterator[str]:
-    """G16: what is to be known of a curve that lacks rows."""
-    yield "; the peak may be higher, the unloaded latency lower"
-
-
-def busy(_run: Run) -> Iterator[int]:
-    """G12: how many CPUs it keeps busy: at least the thread that times."""
-    yield 1
-
-
-def noise() -> Iterator[float]:
-    """G11: the usual standard deviation over repeats."""
-    yield 0.03
-
-
 def _ns(latency: float) -> str:
     return fmt.quantity(latency, "ns", step=mlc.PRINTED_LOADED_LATENCY)
 
 
 def _rate(bandwidth: float) -> str:
     return fmt.quantity(bandwidth, "B/s")
+
+
+# --- the tool ---------------------------------------------------------------------------------------------
+
+
+class Mlc(Tool):
+    """Curves, matrices and single numbers of one run."""
+
+    SECTION = "Memory"
+    RANK = 11
+    METHODS = _ABOUT
+    CHARTS = (LOADED, LATENCIES, BANDWIDTHS, CORES, LADDER, SINGLE, PEAKS)
+    KEYS = (
+        Key(name="Memory, unloaded", rank=10.5, where={"metric": "unloaded latency"}, context="{traffic}, {place}"),
+        Key(name="Memory, idle", rank=10, where={"key": "idle"}, context="{place}, {buffer}", size="size", source="from", target="to"),
+        Key(name="Idle latency", rank=30, where={"key": "cache"}, context="{buffer}", size="size"),
+        Key(name="Memory, peak", rank=11, where={"key": "peak"}, context="{traffic}, {place}"),
+        Key(name="Memory, reads", rank=31, where={"key": "pair"}, context="from node {from} to {to}", source="from", target="to"),
+    )  # fmt: skip
+    DRAWN = ("loaded latency",)
+    WORKING_SET = ("b",)
+    NOISE = 0.03
+    CUT = "the peak may be higher, the unloaded latency lower"
+    FAULTS = {"G1": no_effect, "G7": units}  # noqa: RUF012
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        """Yield the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""
+        return _numbers(run)
+
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the largest bandwidth, of a loaded-latency curve its peak; without one the lowest latency."""
+        medians = {name: column.median for name, column in cell.columns.items()}
+        rates = [name for name in medians if name.unit == "B/s"]
+        if rates:
+            return max(rates, key=lambda name: (medians[name], name.derived))
+        return min(medians, key=medians.__getitem__, default=None)
+
+    def headline(self, cell: Repeats) -> str:
+        """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns"."""
+        return _headline(cell)
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return idle latencies, peaks, and the bandwidth between nodes."""
+        rows = _labelled(rows)
+        sizes = rows["b"].map(_size) if "b" in rows else math.nan
+        rows = rows.assign(size=sizes, traffic=_traffic(rows), buffer=_options(rows, "b"))
+        return super().keys(rows.assign(key=[_key(row) for row in rows.to_dict("records")]))
+
+    def busy(self, run: Run) -> int:  # noqa: ARG002
+        return 1  # the thread that times
+
+    def mistyped(self, command: str) -> Iterator[str]:
+        for word in re.findall(r"(?<=\s)-(\d+)(?=\s|$)", command):
+            hint = f", “-l{word[1:]}” with a digit for its letter?" if re.match("1.", word) else ""
+            yield f"MLC has no option “-{word}”{hint}"
+
+
+def _key(row: Mapping[Hashable, Any]) -> str:
+    """Return which key number a row is, "" if none."""
+    is_read = row["traffic"] in ("read only", UNKNOWN_TRAFFIC)
+    if row["kind"] == "idle latency" and row["metric"] == "latency":
+        last = max((size for _, size in json.loads(row["caches"])), default=math.inf)
+        return "cache" if row["size"] <= BEYOND * last else "idle"
+    if row["kind"] in ("latency matrix", "bandwidth matrix"):
+        return "idle" if row["kind"] == "latency matrix" else "pair" if is_read else ""
+    return "peak" if row["metric"] == "peak bandwidth" or row["kind"] in SEARCHES else ""
+
+
+TOOL = Mlc()

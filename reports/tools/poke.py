@@ -260,6 +260,66 @@ _CHARTS: Final = (
 _TAIL: Final = "p99.9"
 
 
+def _named(metric: str, part: Part, statistic: str = "", made_of: str = "") -> Name:
+    kind = poke.METRICS[metric]
+    return Name(
+        metric=metric,
+        statistic=statistic,
+        unit=kind.unit,
+        better=kind.better,
+        part=part,
+        made_of=made_of,
+    )
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+
+def clock(results: Results) -> Iterator[Fault]:
+    """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
+    runs = results.good("poke")
+    for run in runs:
+        for flag in run.parsed.flags if run.parsed else ():
+            if flag.id == "clock_backwards":
+                yield Fault(level="warn", run=run, own=True, text=flag.text, metric="latency")
+        overhead = first(run, "timer_overhead") or 0.0
+        for time in times(run) if run.parsed and run.parsed.has("timer_limited") else ():
+            timed = (time.metric, time.statistic) == ("latency", "p50") and time.target != "null"
+            if timed and overhead > time.value / 2:
+                yield Fault(
+                    level="warn", run=run, own=True, metric="" if time.target == "compute" else "latency",  # the time per turn is of the same samples
+                    text="the timer takes {} of a median of {}", quoted=((overhead, "ns"), (time.value, "ns")),
+                )  # fmt: skip
+    yield from _near_nothing([run for run in runs if from_table(run)])
+    for run in runs:
+        for owner, mean, deviation in wide(run):
+            name = "empty access" if owner == "null none" else owner
+            yield Fault(level="info", run=run, own=True, text=f"{braced(name)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")), todo=QUOTE_THE_TAIL)  # fmt: skip
+
+
+def _near_nothing(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Judge the means of a table by that of an access to 0 bytes."""
+    tables = [
+        (run, {t.target: t.value for t in times(run) if (t.metric, t.statistic) == ("latency", "mean")})
+        for run in runs
+    ]
+    empty = {
+        key: value
+        for run, means in tables
+        if whole(run.options.get("bytes")) == 0
+        for key, value in means.items()
+    }
+    for run, means in tables:
+        for target, mean in means.items():
+            none = empty.get(target, 0.0)
+            if whole(run.options.get("bytes")) and 0 < mean <= 10 * none:
+                text = f"{target}: {fmt.quantity(mean, 'ns')}, an access to 0 bytes takes {fmt.quantity(none, 'ns')}"
+                yield Fault(level="warn", run=run, text=text)
+
+
+# --- the tool ---------------------------------------------------------------------------------------------
+
+
 class Poke(Tool):
     """poke, a kernel of pinsweep."""
 
@@ -280,6 +340,7 @@ class Poke(Tool):
         )
         for i, target in enumerate(("memory", "file"))
     )  # fmt: skip
+    FAULTS = {"G6": clock}  # noqa: RUF012
 
     def numbers(self, run: Run) -> Iterator[Number]:
         step, printed = first(run, "timer_resolution"), latencies(run)
@@ -359,68 +420,8 @@ class Poke(Tool):
         """Was anything accessed? An empty access is the timer alone."""
         return any(time.target not in (None, "null") for time in times(parsed))
 
+    def busy(self, run: Run) -> int:
+        return int(run.options.get("target", "memory") in ("memory", "compute", "null"))
+
 
 TOOL: Final = Poke()
-
-
-def _named(metric: str, part: Part, statistic: str = "", made_of: str = "") -> Name:
-    kind = poke.METRICS[metric]
-    return Name(
-        metric=metric,
-        statistic=statistic,
-        unit=kind.unit,
-        better=kind.better,
-        part=part,
-        made_of=made_of,
-    )
-
-
-# --- checks ------------------------------------------------------------------------------------------------
-
-
-def clock(results: Results) -> Iterator[Fault]:
-    """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
-    runs = results.good("poke")
-    for run in runs:
-        for flag in run.parsed.flags if run.parsed else ():
-            if flag.id == "clock_backwards":
-                yield Fault(level="warn", run=run, own=True, text=flag.text, metric="latency")
-        overhead = first(run, "timer_overhead") or 0.0
-        for time in times(run) if run.parsed and run.parsed.has("timer_limited") else ():
-            timed = (time.metric, time.statistic) == ("latency", "p50") and time.target != "null"
-            if timed and overhead > time.value / 2:
-                yield Fault(
-                    level="warn", run=run, own=True, metric="" if time.target == "compute" else "latency",  # the time per turn is of the same samples
-                    text="the timer takes {} of a median of {}", quoted=((overhead, "ns"), (time.value, "ns")),
-                )  # fmt: skip
-    yield from _near_nothing([run for run in runs if from_table(run)])
-    for run in runs:
-        for owner, mean, deviation in wide(run):
-            name = "empty access" if owner == "null none" else owner
-            yield Fault(level="info", run=run, own=True, text=f"{braced(name)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")), todo=QUOTE_THE_TAIL)  # fmt: skip
-
-
-def _near_nothing(runs: Sequence[Run]) -> Iterator[Fault]:
-    """Judge the means of a table by that of an access to 0 bytes."""
-    tables = [
-        (run, {t.target: t.value for t in times(run) if (t.metric, t.statistic) == ("latency", "mean")})
-        for run in runs
-    ]
-    empty = {
-        key: value
-        for run, means in tables
-        if whole(run.options.get("bytes")) == 0
-        for key, value in means.items()
-    }
-    for run, means in tables:
-        for target, mean in means.items():
-            none = empty.get(target, 0.0)
-            if whole(run.options.get("bytes")) and 0 < mean <= 10 * none:
-                text = f"{target}: {fmt.quantity(mean, 'ns')}, an access to 0 bytes takes {fmt.quantity(none, 'ns')}"
-                yield Fault(level="warn", run=run, text=text)
-
-
-def busy(run: Run) -> Iterator[int]:
-    """G12: how many CPUs it keeps busy: one, unless it waits for files."""
-    if run.options.get("target", "memory") in ("memory", "compute", "null"):
-        yield 1

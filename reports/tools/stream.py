@@ -172,60 +172,6 @@ def _by_part(curve: Mapping[int, Sequence[Number]], quantity: str) -> dict[Part,
     return {part: line for part, line in found.items() if len(line) >= 3}
 
 
-class Stream(Tool):
-    """One rate per kernel and run."""
-
-    SECTION = "Memory"
-    RANK = 10
-    METHODS = _ABOUT
-    CHARTS = CHARTS
-    KEYS = (
-        Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="{threads} threads, {place}"),
-    )
-    CURVE_AXIS = "threads"
-    PEAK = "bandwidth"
-    DRAWN = ("triad bandwidth",)
-    WORKING_SET = ("array_size",)
-
-    def numbers(self, run: Run) -> Iterator[Number]:
-        """Give the rate of each kernel, in the order of the text; of a text of several runs each."""
-        found = rates(run)
-        several = len({row.turn for row in found}) > 1
-        for row in found:
-            part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
-            name = Name(
-                metric="bandwidth", unit="B/s", better="higher", part=part, made_of=f"bandwidth/{row.kernel}"
-            )
-            yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
-
-    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
-        """Give the least threads with 95 % of the peak bandwidth of each kernel."""
-        for part, line in _by_part(curve, "bandwidth").items():
-            full = formulas.saturation({n: found.value for n, found in line.items()})
-            if full is not None:
-                yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
-
-    def lead(self, cell: Repeats) -> Name | None:
-        """Return the rate of the triad; if not all have it, of the last kernel that all have."""
-        rates = {dict(name.part)["kernel"]: name for name in reversed([*cell.columns])}
-        return next((rates[kernel] for kernel in reversed(stream.KERNELS) if kernel in rates), None)
-
-    def headline(self, cell: Repeats) -> str:
-        """Return "triad 26.1 GB/s"."""
-        name = cell.lead
-        return f"{dict(name.part)['kernel']} {fmt.quantity(cell.columns[name].median, 'B/s')}" if name else ""
-
-    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the triad of each cell; of several sizes of arrays that of the largest, because smaller ones may be in the caches."""
-        rows = _with_threads(rows)
-        if "array_size" in rows:
-            rows = rows[rows["array_size"].isna() | (rows["array_size"] == rows.groupby(["where", "sweep"])["array_size"].transform("max"))]  # fmt: skip
-        return super().keys(rows)
-
-
-TOOL = Stream()
-
-
 # --- checks ------------------------------------------------------------------------------------------------
 
 
@@ -526,11 +472,63 @@ def _step(rows: Iterable[Mapping[str, float]]) -> float:
     return 10.0 ** next(whole_at, 0)
 
 
-def busy(run: Run) -> Iterator[int]:
-    """G12: how many CPUs it keeps busy: its threads."""
-    yield int(_facts(run, "threads")[0] or run.options.get("threads") or 1)
+# --- the tool ---------------------------------------------------------------------------------------------
 
 
-def noise() -> Iterator[float]:
-    """G11: the usual standard deviation over repeats."""
-    yield 0.03
+class Stream(Tool):
+    """One rate per kernel and run."""
+
+    SECTION = "Memory"
+    RANK = 10
+    METHODS = _ABOUT
+    CHARTS = CHARTS
+    KEYS = (
+        Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="{threads} threads, {place}"),
+    )
+    CURVE_AXIS = "threads"
+    PEAK = "bandwidth"
+    DRAWN = ("triad bandwidth",)
+    WORKING_SET = ("array_size",)
+    NOISE = 0.03
+    FAULTS = {"G5": too_good_a_speedup, "G7": units}  # noqa: RUF012
+
+    def numbers(self, run: Run) -> Iterator[Number]:
+        """Give the rate of each kernel, in the order of the text; of a text of several runs each."""
+        found = rates(run)
+        several = len({row.turn for row in found}) > 1
+        for row in found:
+            part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
+            name = Name(
+                metric="bandwidth", unit="B/s", better="higher", part=part, made_of=f"bandwidth/{row.kernel}"
+            )
+            yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
+
+    def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
+        """Give the least threads with 95 % of the peak bandwidth of each kernel."""
+        for part, line in _by_part(curve, "bandwidth").items():
+            full = formulas.saturation({n: found.value for n, found in line.items()})
+            if full is not None:
+                yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
+
+    def lead(self, cell: Repeats) -> Name | None:
+        """Return the rate of the triad; if not all have it, of the last kernel that all have."""
+        rates = {dict(name.part)["kernel"]: name for name in reversed([*cell.columns])}
+        return next((rates[kernel] for kernel in reversed(stream.KERNELS) if kernel in rates), None)
+
+    def headline(self, cell: Repeats) -> str:
+        """Return "triad 26.1 GB/s"."""
+        name = cell.lead
+        return f"{dict(name.part)['kernel']} {fmt.quantity(cell.columns[name].median, 'B/s')}" if name else ""
+
+    def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the triad of each cell; of several sizes of arrays that of the largest, because smaller ones may be in the caches."""
+        rows = _with_threads(rows)
+        if "array_size" in rows:
+            rows = rows[rows["array_size"].isna() | (rows["array_size"] == rows.groupby(["where", "sweep"])["array_size"].transform("max"))]  # fmt: skip
+        return super().keys(rows)
+
+    def busy(self, run: Run) -> int:
+        return int(_facts(run, "threads")[0] or run.options.get("threads") or 1)
+
+
+TOOL = Stream()
