@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,7 @@ from reports.checks.audit import Finding, audit, convicted
 from reports.numbers import Name
 from reports.numbers.conditions import way
 from reports.numbers.last_digit import step_of
+from reports.numbers.model import Buckets
 from reports.numbers.possible import memory_peak
 from reports.results import hardware, naming, shares
 from reports.results.cells import flat
@@ -43,14 +44,15 @@ RUN_COLUMNS: Final = (
     "run", "file", "host", "where", "session", "tool", "program", "program_name", "program_version", "stand_in", "captured",
     "sweep", "sweep_title", "point_id", "cell", "axes", "options", "place", "relation", "pus", "memory_nodes", "thread_count",
     "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "caches", "memory_peak", "valid", "checksum",
-    "parameters", "selectors", "share", "pu_count", "command", "counts",
+    "parameters", "selectors", "share", "pu_count", "command", "mix", "counts",
 )  # fmt: skip
 """Of `runs`. `run` counts from 0; `where` is the host, with the file where several files come from one host; `program` is the kind that must
 not be mixed with another; `cell` its axes in words, `axes` and `options` the same as JSON objects; `pus`, `memory_nodes` and `thread_count` where
 it ran, as text; `disturbance` what disturbed it, also where that is allowed; `valid`: its program did not call its own result wrong;
 `checksum` of its program and of the files that it runs, as text; `caches` those above its first CPU, smallest first, as JSON:
 [[level, bytes], …]; `parameters`: the options in one spelling, as JSON, without `metrics`; `selectors`: those of its place, as JSON; `share` of the
-machine, in words; `pu_count`: PUs of all its processes; `command` without paths and outputs; `memory_peak` what the modules of its memory can move (B/s), NaN if unknown; `counts`: does it stand for its cell?"""
+machine, in words; `pu_count`: PUs of all its processes; `command` without paths and outputs; `mix`: the shares
+of reads and writes that were asked for, "" of a run in one direction; `memory_peak` what the modules of its memory can move (B/s), NaN if unknown; `counts`: does it stand for its cell?"""
 
 SERIES_COLUMNS: Final = (
     "series", "tool", "metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived", "name", "title", "row",
@@ -73,6 +75,7 @@ class Measurements:
     runs: pd.DataFrame
     sessions: pd.DataFrame
     findings: tuple[Finding, ...] = ()
+    histograms: Callable[[int], list[tuple[Name, Buckets]]] = lambda _: []  # run → its latency distributions
     names: Mapping[int, Name] = field(
         default_factory=dict
     )  # series → its name, for what is computed of several
@@ -150,6 +153,7 @@ def measure(
         runs=runs.set_index("run"),
         sessions=sessions,
         findings=findings,
+        histograms=lambda run: numbers.histograms(order[run]),
         names={index: name for (_, name), index in series.items()},
     )
 
@@ -270,8 +274,12 @@ def _run(
         "disturbed" if run.is_disturbed and not counts else run.state,
         record.reason or run.unreadable, run.disturbance, record.started_utc, record.wall_s, json.dumps(hardware.caches_above(run)),
         peak.rate if peak else math.nan,
-        not run.void, _checksum(run), *placed[key], shares.command(run),
+        not run.void, _checksum(run), *placed[key], shares.command(run), _mix(run),
     )  # fmt: skip
+
+
+def _mix(run: Run) -> str:
+    return f"{run.options.get('rwmixread')}/{run.options.get('rwmixwrite')}" if numbers.mixed(run) else ""
 
 
 def _checksum(run: Run) -> str:

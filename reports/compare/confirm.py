@@ -9,11 +9,10 @@ import dataclasses
 import os
 import secrets
 import shlex
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orchestrator.model import PlannedRun
 from orchestrator.run import preflight
@@ -24,10 +23,9 @@ from orchestrator.run.outcome import Rules
 from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again
 from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
-from reports.compare.comparison import Again, Ask, Comparison, compare, decided, verdict_frame
-from reports.compare.matching import by_index
+from reports.compare.comparison import Again, Ask, Comparison, compare, verdict_frame
 from reports.compare.sides import Side, side
-from reports.measurements import records
+from reports.results.grouping import group_by
 from reports.results.load import load
 from reports.results.model import Results
 from reports.text import format as fmt
@@ -44,7 +42,6 @@ class Asked:
     """What is to be measured again."""
 
     keys: frozenset[Hashable]  # rows of verdicts that look changed
-    numbers: int  # of how many
     pairs: tuple[int, ...]  # rows of `Comparison.pairs`
     cells: tuple[Pair, ...]  # the same for the orchestrator
 
@@ -119,16 +116,16 @@ def _make(folder: Path) -> None:
 def asked(found: Comparison) -> Asked:
     """Return the cells of the numbers that look changed: two thirds of the threshold, to either side."""
     screened = {decision.key: decision for decision in screen(found.families)}
+    pairs_of, runs_of = found.verdicts["pairs"].to_dict(), found.pairs["runs"].to_dict()
     repeats: dict[int, int] = {}
     for key, decision in screened.items():
-        for pair in found.verdicts.loc[[key], "pairs"].iloc[0]:
+        for pair in pairs_of[key]:
             repeats[pair] = max(repeats.get(pair, 0), fresh_repeats(decision))
-    pairs = by_index(found.pairs)
     cells = tuple(
-        Pair(a=_cell(found.a, pairs[pair]["runs_a"]), b=_cell(found.b, pairs[pair]["runs_b"]), repeats=n)
+        Pair(a=_cell(found.a, runs_of[pair][0]), b=_cell(found.b, runs_of[pair][1]), repeats=n)
         for pair, n in repeats.items()
-    )  # fmt: skip
-    return Asked(keys=frozenset(screened), numbers=len(found.verdicts), pairs=tuple(repeats), cells=cells)
+    )
+    return Asked(keys=frozenset(screened), pairs=tuple(repeats), cells=cells)
 
 
 def _cell(side: Side, runs: Sequence[int]) -> CellRef:
@@ -141,115 +138,112 @@ def confirmed(
     found: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask
 ) -> Comparison:
     """Return the comparison with the verdicts and values of the fresh runs. a: fresh results of the cells that both sides were measured for."""
+    from parsers.frames import pd
+
     right = side("B", fmt.words(b.paths), b)
     left = side("A", fmt.words(a.paths), a) if a is not None else None
-    fresh = _fresh(found, wanted, found.a, right, rerun.only_b, ask)
-    if left is not None:
-        turns = _fresh(found, wanted, left, right, rerun.interleaved, ask)
-        fresh |= {
-            key: (row, dataclasses.replace(sample, interleaved=True)) for key, (row, sample) in turns.items()
-        }
-    families = settle(
-        found.families, [sample for _, sample in fresh.values()], found.rules, asked=wanted.keys
+    only_b, samples = _fresh(found, wanted, (found.a, right), rerun.only_b, ask)
+    turns, in_turns = (
+        _fresh(found, wanted, (left, right), rerun.interleaved, ask) if left else (only_b[:0], [])
     )
-    decisions = {decision.key: decision for family in families for decision in family.decisions}
-    rows = [
-        {**row, **(fresh[row["key"]][0] if row["key"] in fresh else {}), **decided(decisions[row["key"]])}
-        for row in sorted(records(found.verdicts), key=lambda row: int(row["key"]))
-    ]
-    again = _again(found, wanted, rerun, {key: sample for key, (_, sample) in fresh.items()}, rows)
-    samples = tuple(fresh[s.key][1] if s.key in fresh else s for s in found.samples)
-    again = dataclasses.replace(again, sides=(*([left] if left else []), right))
+    samples += [dataclasses.replace(sample, interleaved=True) for sample in in_turns]
+    families = settle(found.families, samples, found.rules, asked=wanted.keys)
+    fresh = pd.concat([only_b, turns])
+    changed = found.verdicts.loc[fresh.index].assign(**{name: fresh[name] for name in _OF_RUNS}, again=True)
+    verdicts = verdict_frame(pd.concat([found.verdicts.drop(fresh.index), changed]).sort_index(), families)
+    sample_of = {sample.key: sample for sample in samples}
+    again = _again(found, wanted, rerun, verdicts, (len(turns), len(only_b)))
     return dataclasses.replace(
-        found, verdicts=verdict_frame(rows), families=families, samples=samples, again=again
-    )
+        found, verdicts=verdicts, families=families, samples=tuple(sample_of.get(s.key, s) for s in found.samples),
+        again=dataclasses.replace(again, sides=(*([left] if left else []), right)),
+    )  # fmt: skip
 
 
-_OF_RUNS = ("a", "b", "median_a", "median_b", "flags_a", "flags_b", "points_a", "points_b", "step")
+_OF_RUNS = [
+    "a",
+    "b",
+    "median_a",
+    "median_b",
+    "flags_a",
+    "flags_b",
+    "points_a",
+    "points_b",
+    "step",
+    "resolution",
+]
 
 
 def _fresh(
-    found: Comparison, wanted: Asked, left: Side, right: Side, cells: Collection[int], ask: Ask
-) -> dict[Hashable, tuple[dict[str, Any], Sample]]:
-    """Return key → the columns and the sample of fresh runs of some cells. A curve over others, too, is left out: half of it would be old."""
+    found: Comparison, wanted: Asked, sides: tuple[Side, Side], cells: Collection[int], ask: Ask
+) -> tuple[pd.DataFrame, list[Sample]]:
+    """Return the columns and samples of fresh runs of some cells, by the keys of `found`. A curve over others, too, is left out: half of it would be old."""
     pairs = found.pairs.loc[[wanted.pairs[index] for index in cells]]
     a, b = (
-        _of_cells(one, stored, pairs[column])
-        for one, stored, column in ((left, found.a, "runs_a"), (right, found.b, "runs_b"))
+        _of_cells(one, stored, [runs[n][0] for runs in pairs["runs"]])
+        for n, (one, stored) in enumerate(zip(sides, (found.a, found.b), strict=True))
     )
     if a.usable.empty or b.usable.empty:
-        return {}
+        return found.verdicts.loc[[], _OF_RUNS], []
     # thresholds of a metric are in the first comparison's rules; the metric may be missing here
     again = compare(a, b, dataclasses.replace(ask, thresholds={}), by=found.by, is_part=True)
-    names = {
-        _identity(found.pairs, row): row["key"]
-        for row in records(found.verdicts)
-        if row["key"] in wanted.keys
-    }
-    samples = {sample.key: sample for sample in again.samples}
-    return {
-        key: (
-            {name: row[name] for name in _OF_RUNS} | {"again": True},
-            dataclasses.replace(samples[row["key"]], key=key, interleaved=False),
-        )
-        for row in records(again.verdicts)
-        if (key := names.get(_identity(again.pairs, row))) is not None
-    }
+    looked = found.verdicts.loc[[*wanted.keys]]
+    keys = {identity: key for key, identity in _identities(found.pairs, looked).items()}
+    new = {key: keys[one] for key, one in _identities(again.pairs, again.verdicts).items() if one in keys}
+    samples = [
+        dataclasses.replace(s, key=new[s.key], interleaved=False) for s in again.samples if s.key in new
+    ]
+    return again.verdicts.loc[[*new], _OF_RUNS].rename(index=new), samples
 
 
-def _of_cells(side: Side, stored: Side, runs: Iterable[Sequence[int]]) -> Side:
+def _of_cells(side: Side, stored: Side, runs: Sequence[int]) -> Side:
     """Return a side with its runs of the cells of some stored runs alone."""
-    first = stored.runs.loc[[own[0] for own in runs], ["point_id", "relation"]]
-    cells = {*first.itertuples(index=False, name=None)}
-    return side.only(
-        side.runs[
-            [cell in cells for cell in side.runs[["point_id", "relation"]].itertuples(index=False, name=None)]
-        ]
-    )
+    cell = ["point_id", "relation"]
+    wanted = stored.runs[cell].loc[list(runs)].drop_duplicates()
+    kept = side.runs[cell].reset_index().merge(wanted, on=cell)["run"]
+    return dataclasses.replace(side, runs=side.runs[side.runs.index.isin(kept)])
 
 
-def _identity(pairs: pd.DataFrame, row: Mapping[str, Any]) -> Hashable:
-    """Return what a row is in this comparison and in that of the fresh runs: its cells on both sides, and its name."""
-    return frozenset(pairs.loc[list(row["pairs"]), "key"]), row["name"]
+def _identities(pairs: pd.DataFrame, rows: pd.DataFrame) -> dict[int, Hashable]:
+    """Return key → what a row is in any comparison of these sides: its cells on both sides, and its name."""
+    return {
+        key: (frozenset(pairs["key"].loc[list(cells)]), name)
+        for key, cells, name in zip(rows.index, rows["pairs"], rows["name"], strict=True)
+    }
 
 
 def _again(
-    found: Comparison,
-    wanted: Asked,
-    rerun: Rerun,
-    fresh: Mapping[Hashable, Sample],
-    rows: Iterable[Mapping[str, Any]],
+    found: Comparison, wanted: Asked, rerun: Rerun, verdicts: pd.DataFrame, numbers: tuple[int, int]
 ) -> Again:
-    measured = {pair for key in fresh for pair in found.verdicts.loc[[key], "pairs"].iloc[0]}
-    counted = Counter(row["verdict"] for row in rows if row["key"] in wanted.keys)
-    stored = [
-        row
-        for row in records(found.verdicts)
-        if row["key"] not in wanted.keys and measured.intersection(row["pairs"])
-    ]
-    refused = [
-        (found.pairs.loc[wanted.pairs[index]], reason) for index, reason in rerun.not_repeatable.items()
-    ]
-    cells = found.b.runs
+    """Return what was measured again, without its sides. numbers: how many have fresh runs of both sides, and of B alone."""
+    measured = {pair for pairs in verdicts.loc[verdicts["again"].astype(bool), "pairs"] for pair in pairs}
+    looked = verdicts.index.isin([*wanted.keys])
+    counted = verdicts.loc[looked, "verdict"].value_counts()
     return Again(
         sides=(),
         way="in turns" if not rerun.only_b else "partly in turns" if rerun.interleaved else "B alone",
         why_only_b=rerun.why_only_b,
         keys=wanted.keys,
-        counts={verdict: counted[verdict] for verdict in VERDICTS},
-        in_turns=sum(sample.interleaved for sample in fresh.values()),
-        only_b=sum(not sample.interleaved for sample in fresh.values()),
-        stored=len(stored),
+        counts={verdict: int(counted.get(verdict, 0)) for verdict in VERDICTS},
+        in_turns=numbers[0],
+        only_b=numbers[1],
+        stored=sum(not measured.isdisjoint(pairs) for pairs in verdicts.loc[~looked, "pairs"]),
         not_repeatable=tuple(
-            (*cells.loc[pair["runs_b"][0], ["sweep", "cell"]], reason) for pair, reason in refused
+            (*_cell_of_b(found, wanted, i), reason) for i, reason in rerun.not_repeatable.items()
         ),
     )
 
 
+def _cell_of_b(found: Comparison, wanted: Asked, index: int) -> tuple[str, str]:
+    """Return sweep and cell, as B has them."""
+    runs = found.pairs["runs"].loc[wanted.pairs[index]]
+    sweep, cell = found.b.runs[["sweep", "cell"]].loc[runs[1][0]]
+    return str(sweep), str(cell)
+
+
 def announce(found: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
     """Return what will be measured again, and which cells cannot be."""
-    head = f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(wanted.numbers)} may have changed"
-    runs = f"{fmt.plural(len(rerun.runs), 'run')}"
+    head = f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(len(found.verdicts))} may have changed"
+    runs = fmt.plural(len(rerun.runs), "run")
     if not rerun.runs:
         lines = [f"{head}: no cell can be measured again"]
     elif not rerun.only_b:
@@ -260,9 +254,9 @@ def announce(found: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
         lines = [f"{head}: {runs}, {fmt.plural(len(rerun.interleaved), 'cell')} in turns, the others only B"]
     if rerun.only_b and rerun.runs:
         lines.append(f"A is not measured again: {rerun.why_only_b}")
-    for reason in dict.fromkeys(rerun.not_repeatable.values()):
-        cells = [found.pairs.loc[wanted.pairs[i]] for i, why in rerun.not_repeatable.items() if why == reason]
-        first = found.b.runs.loc[cells[0]["runs_b"][0]]
+    for reason, cells in group_by(rerun.not_repeatable, rerun.not_repeatable.__getitem__).items():
         more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
-        lines.append(f"cannot be measured again: {first['sweep']} {first['cell']}{more}: {reason}")
+        lines.append(
+            f"cannot be measured again: {' '.join(_cell_of_b(found, wanted, cells[0]))}{more}: {reason}"
+        )
     return lines

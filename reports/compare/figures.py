@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 MAX_FIGURES, MAX_OF_SWEEP, MAX_FOREST = 10, 3, 30
 
 _FOREST: Final = Chart(
-    id="changes", title="Change of B against A", kind="forest", x="value", y="number", panels=(), x_title="change, %",
-    rules=lambda _: [Rule(label="same", x=0.0)], caption="Points: median pairwise change. Bars: 95 % interval.",
-)  # fmt: skip
+    id="changes",
+    title="Change of B against A",
+    kind="forest",
+    x="value",
+    y="number",
+    panels=(),
+    x_title="change, %",
+    rules=lambda _: [Rule(label="same", x=0.0)],
+    caption="Points: median pairwise change. Bars: 95 % interval.",
+)
 
 _HEADS: Final = ("IOPS", "bandwidth", "latency p50", "completion latency p50", "latency mean")
 """Quantities whose curves come first, after those that the tool names."""
@@ -36,11 +43,8 @@ def figures(found: Comparison) -> Iterator[Figure]:
     if forest := _forest(found):
         yield forest
     rows = [row for row in records(found.verdicts) if not row["name"].derived]
-    curves = [
-        figure
-        for own in group_by(rows, lambda row: (row["tool"], row["sweep"])).values()
-        for figure in _curves(found, own)
-    ]
+    sweeps = group_by(rows, lambda row: (row["tool"], row["sweep"])).values()
+    curves = [figure for own in sweeps for figure in _curves(found, own)]
     yield from curves[:MAX_FIGURES]
 
 
@@ -50,73 +54,85 @@ def _forest(found: Comparison) -> Figure | None:
 
     verdicts = found.verdicts[found.verdicts["low"].notna()]
     changed = verdicts[verdicts["verdict"].isin(["regressed", "improved"])]
-    rows = [
-        {
-            "number": f"{where(row)}: {row['name'].words}", "value": 100 * (row["ratio"] - 1), "low": 100 * (row["low"] - 1),
-            "high": 100 * (min(row["high"], 1e3) - 1), "flags": joined([row["flags_a"], row["flags_b"]]),
-        }
-        for row in records((changed if len(changed) else verdicts)[:MAX_FOREST])
-    ]  # fmt: skip
-    return vega.figure(_FOREST, pd.DataFrame(rows)) if rows else None
+    rows = (changed if len(changed) else verdicts)[:MAX_FOREST]
+    points = {
+        "number": [f"{where(row)}: {row['name'].words}" for row in records(rows)],
+        **{name: 100 * (rows[column].astype(float).clip(upper=1e3) - 1) for name, column in _ENDS.items()},
+        "flags": [joined(flags) for flags in zip(rows["flags_a"], rows["flags_b"], strict=True)],
+    }
+    return vega.figure(_FOREST, pd.DataFrame(points)) if len(rows) else None
 
 
-def _curves(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    """Yield A and B over the axis of a sweep, of its main quantities."""
-    tool, sweep = rows[0]["tool"], rows[0]["sweep"]
-    heads = [*numbers.drawn(tool), *_HEADS]
-    families = group_by(rows, lambda row: (row["name"].title, row["name"].unit))
+_ENDS: Final = {"value": "ratio", "low": "low", "high": "high"}
+
+
+def _curves(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Return A and B over the axis of a sweep, of its main quantities."""
+    heads = [*numbers.drawn(rows[0]["tool"]), *_HEADS]
 
     def rank(own: Sequence[Mapping[str, Any]]) -> int:
-        name = own[0]["name"]
-        return min(
-            (i for i, head in enumerate(heads) if head in (name.title, name.quantity)), default=len(heads)
-        )
+        names = own[0]["name"].title, own[0]["name"].quantity
+        return min((i for i, head in enumerate(heads) if head in names), default=len(heads))
 
-    drawn = 0
-    for own in sorted(families.values(), key=rank):
-        axis = _axis(own)
-        if not axis or drawn == MAX_OF_SWEEP or (drawn and rank(own) == len(heads)):
-            continue
-        name = own[0]["name"]
-        frame = _points(found, own)
-        others = [str(column) for column in frame if column not in (axis, "value", "unit", "flags", "side")]
-        chart = Chart(
-            id=anchor(f"{sweep}-{name.title}"), title=fmt.sentence(f"{name.title} by {axis.replace('_', ' ')}"), x=axis, color="side", panels=tuple(others),
-            log_x=_is_wide(frame[axis]), y_title=name.quantity, x_unit="B" if axis == "message_size" else "", caption=f"Sweep {sweep}.",
-        )  # fmt: skip
-        if figure := vega.figure(chart, frame):
-            drawn += 1
-            yield figure
+    families = group_by(rows, lambda row: (row["name"].title, row["name"].unit)).values()
+    drawn: list[Figure] = []
+    for own in sorted(families, key=rank):
+        if (
+            len(drawn) < MAX_OF_SWEEP
+            and (not drawn or rank(own) < len(heads))
+            and (figure := _curve(found, own))
+        ):
+            drawn.append(figure)
+    return drawn
 
 
-def _axis(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first axis or label whose values are three numbers or more; "" without one."""
+def _curve(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
+    """Return one quantity over the axis or label with the most numbers as values, three or more; None without one."""
     values: dict[str, set[Any]] = {}
     for row in rows:
-        for name, value in (*row["axes"].items(), *row["name"].part):
-            values.setdefault(name, set()).add(value)
+        for label, value in (*row["axes"].items(), *row["name"].part):
+            values.setdefault(label, set()).add(value)
     numeric = [
-        name for name, own in values.items() if len(own) > 2 and all(isinstance(v, int | float) for v in own)
+        k for k, own in values.items() if len(own) > 2 and all(isinstance(v, int | float) for v in own)
     ]
-    return max(numeric, key=lambda name: len(values[name]), default="")
+    if not numeric:
+        return None
+    axis = max(numeric, key=lambda label: len(values[label]))
+    name, sweep, levels = rows[0]["name"], rows[0]["sweep"], [level for level in values[axis] if level > 0]
+    frame = _points(found, rows)
+    chart = Chart(
+        id=anchor(f"{sweep}-{name.title}"),
+        title=fmt.sentence(f"{name.title} by {axis.replace('_', ' ')}"),
+        x=axis,
+        color="side",
+        panels=tuple(
+            str(column) for column in frame if column not in (axis, "value", "unit", "flags", "side")
+        ),
+        log_x=bool(levels) and max(levels) > 10 * min(levels),
+        y_title=name.quantity,
+        x_unit="B" if axis == "message_size" else "",
+        caption=f"Sweep {sweep}.",
+    )
+    return vega.figure(chart, frame)
 
 
 def _points(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a row per value of a run, with a column per axis and label."""
     from parsers.frames import pd
 
-    sides = (("a", f"A, {found.a.title}"), ("b", f"B, {found.b.title}"))
+    titles = {"a": f"A, {found.a.title}", "b": f"B, {found.b.title}"}
     return pd.DataFrame(
         [
-            {**row["axes"], **dict(row["name"].part), "side": title, "value": value, "unit": row["name"].unit, "flags": row[f"flags_{side}"]}
+            {
+                **row["axes"],
+                **dict(row["name"].part),
+                "side": title,
+                "value": value,
+                "unit": row["name"].unit,
+                "flags": row[f"flags_{side}"],
+            }
             for row in rows
-            for side, title in sides
+            for side, title in titles.items()
             for value in row[side]
         ]
-    )  # fmt: skip
-
-
-def _is_wide(values: pd.Series[Any]) -> bool:
-    """Do the levels span more than ten times?"""
-    positive = values[values > 0]
-    return len(positive) > 0 and bool(positive.max() > 10 * positive.min())
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any, Final
 
 from reports.compare.comparison import Again, Comparison
@@ -13,6 +14,7 @@ from reports.document import Document
 from reports.measurements import records
 from reports.render import markdown
 from reports.results.convicted import checks_of
+from reports.results.grouping import group_by
 from reports.text.json_text import json_text
 from reports.text.plain import printable
 
@@ -29,103 +31,146 @@ def render(found: Comparison, form: str) -> str:
 
 def as_json(found: Comparison) -> str:
     """Return everything, in base units."""
-    counts = found.counts
+    counts, again = found.counts, found.again
+    undecided = len(found.verdicts) - sum(counts.values())
     answer = {
         "schema": 1,
         "sentence": verdict(found),
         "a": _side(found.a),
         "b": _side(found.b),
         "by": found.by or None,
-        "again": _again(found.again) if found.again else None,
+        "again": _again(again) if again else None,
         "across_programs": list(found.programs),
         "provisional": found.provisional,
         "clocks": found.clocks,
-        "counts": {**counts, "no_verdict": len(found.verdicts) - sum(counts.values()), "unmatched": len(found.unmatched)},
+        "counts": {**counts, "no_verdict": undecided, "unmatched": len(found.unmatched)},
         "fingerprint": {
-            "differs": [{"what": d.what, "a": d.a, "b": d.b} for d in found.fingerprint.differences],
+            "differs": [dataclasses.asdict(line) for line in found.fingerprint.differences],
             "agrees": list(found.fingerprint.agreed),
             "unknown": list(found.fingerprint.unknown),
         },
         "families": [
             {
-                "name": f.name, "counts": dict(f.counts), "median_ratio": f.median_ratio, "tau": f.tau, "tau_source": f.tau_source,
-                "threshold": found.rules.threshold_of(f.name),
+                **{
+                    name: getattr(family, name)
+                    for name in ("name", "counts", "median_ratio", "tau", "tau_source")
+                },
+                "threshold": found.rules.threshold_of(family.name),
             }
-            for f in found.families
+            for family in found.families
         ],
-        "cells": [_row(found, row) for row in records(found.verdicts)],
-        "unmatched": [
-            {name: row[name] for name in ("side", "sweep", "cell", "numbers", "reason", "detail")} for row in records(found.unmatched)
-        ],
+        "cells": [_row(row, again.keys if again else ()) for row in records(found.verdicts)],
+        "unmatched": records(found.unmatched.drop(columns="kind")),
         "failures": [
             {name: row[name] for name in ("side", "sweep", "cell", "reason")}
             | {side: {"failed": row[f"failed_{side}"], "runs": row[f"runs_{side}"]} for side in "ab"}
             for row in records(found.failures)
         ],
         "modes": [
-            {
-                "name": f"{where(row)}: {row['number']}", "unit": "ns", **{name: row[name] for name in ("at", "share_a", "share_b", "by_chance")},
-                "disturbed": checks_of(row["disturbed"]),
-            }
+            {"name": f"{where(row)}: {row['number']}", "unit": "ns", "disturbed": checks_of(row["disturbed"])}
+            | {name: row[name] for name in ("at", "share_a", "share_b", "by_chance")}
             for row in records(found.modes)
         ],
-    }  # fmt: skip
+    }
     return json_text(answer)
 
 
 def _side(side: Side) -> dict[str, Any]:
-    fates = side.runs["fate"]
+    fates = side.runs["fate"].value_counts()
+    counts = {"runs": "", "left_out": "left out", "failed": "failed"}
     return {
-        "title": side.title, "hosts": side.hosts, "files": sorted(set(side.usable["file"])), "sessions": len(side.sessions),
-        "evidence": int(side.sessions["evidence"].nunique()), "runs": int((fates == "").sum()), "left_out": int((fates == "left out").sum()),
-        "failed": int((fates == "failed").sum()),
-    }  # fmt: skip
+        "title": side.title,
+        "hosts": side.hosts,
+        "files": sorted(set(side.usable["file"])),
+        "sessions": len(side.sessions),
+        "evidence": int(side.sessions["evidence"].nunique()),
+        **{name: int(fates.get(fate, 0)) for name, fate in counts.items()},
+    }
 
 
 def _again(again: Again) -> dict[str, Any]:
-    sides = [
-        {"side": s.name, **_side(s), "paths": sorted(str(path.absolute()) for path in s.files)}
-        for s in again.sides
-    ]
     return {
-        "way": again.way, "why_only_b": again.why_only_b or None, "sides": sides, "asked": len(again.keys), "counts": dict(again.counts),
-        "numbers": again.in_turns + again.only_b, "in_turns": again.in_turns, "stored": again.stored,
-        "not_repeatable": [dict(zip(("sweep", "cell", "reason"), row, strict=True)) for row in again.not_repeatable],
-    }  # fmt: skip
+        "way": again.way,
+        "why_only_b": again.why_only_b or None,
+        "sides": [
+            {
+                "side": s.name,
+                **_side(s),
+                "paths": sorted(str(path.absolute()) for path in s.results.paths.values()),
+            }
+            for s in again.sides
+        ],
+        "asked": len(again.keys),
+        "counts": again.counts,
+        "numbers": again.in_turns + again.only_b,
+        "in_turns": again.in_turns,
+        "stored": again.stored,
+        "not_repeatable": [
+            dict(zip(("sweep", "cell", "reason"), row, strict=True)) for row in again.not_repeatable
+        ],
+    }
 
 
-_DECIDED: Final = (
-    "ratio", "low", "high", "p", "q", "method", "sd", "df", "tau", "threshold", "resolution", "need_repeats", "need_sessions",
-)  # fmt: skip
+_COLUMNS: Final = [
+    "sweep",
+    "tool",
+    "cell",
+    "provisional",
+    "again",
+    "ratio",
+    "low",
+    "high",
+    "p",
+    "q",
+    "method",
+    "sd",
+    "df",
+    "tau",
+    "threshold",
+    "resolution",
+    "need_repeats",
+    "need_sessions",
+]
+"""Of `Comparison.verdicts`, under the same name."""
 
 
-def _row(found: Comparison, row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(row: Mapping[str, Any], asked: Collection[Hashable]) -> dict[str, Any]:
     name = row["name"]
-    flags = {side: checks_of(row[f"flags_{side}"]) for side in "ab"}
     part = {label: str(value) for label, value in name.part}
     axes = {axis: level for axis, level in row["axes"].items() if part.get(axis, str(level)) == str(level)}
+    flags = [checks_of(row[f"flags_{side}"]) for side in "ab"]
     sides = {
         side: {
-            "median": row[f"median_{side}"], "runs": list(row[side]), "sessions": row[f"k_{side}"], "doubtful": flags[side],
+            "median": row[f"median_{side}"],
+            "runs": row[side],
+            "sessions": row[f"k_{side}"],
+            "doubtful": flags[n],
             "point_ids": row[f"points_{side}"],
         }
-        for side in "ab"
-    }  # fmt: skip
+        for n, side in enumerate("ab")
+    }
     return {
-        "sweep": row["sweep"], "tool": row["tool"], "cell": row["cell"],
+        **{column: row[column] for column in _COLUMNS},
         "labels": {**part, "metric": name.quantity, "sweep": row["sweep"], "tool": row["tool"], **axes},
-        "metric": name.title, "row": name.row, "unit": name.unit, "better": name.better, "derived": name.derived, "name": name.fields(),
-        "verdict": row["verdict"] or "no_verdict", "provisional": row["provisional"],
-        "asked": found.again is not None and row["key"] in found.again.keys, "again": row["again"], **sides,
-        **{key: row[key] for key in _DECIDED}, "advice": str(row["advice"] or ""), "disturbed": list(row["unsure"]),
-        "matched": row["how"], "doubtful": list(dict.fromkeys(flags["a"] + flags["b"])),
-    }  # fmt: skip
+        "metric": name.title,
+        "row": name.row,
+        "unit": name.unit,
+        "better": name.better,
+        "derived": name.derived,
+        "name": name.fields(),
+        "verdict": row["verdict"] or "no_verdict",
+        "asked": row["key"] in asked,
+        **sides,
+        "advice": str(row["advice"] or ""),
+        "disturbed": row["unsure"],
+        "matched": row["how"],
+        "doubtful": list(dict.fromkeys([*flags[0], *flags[1]])),
+    }
 
 
 def as_markdown(found: Comparison) -> str:
     """Return the answer for a pull request or a wiki."""
-    answer = document(found)
-    return markdown.render(Document(title=title(found), blocks=answer.blocks))
+    return markdown.render(Document(title=title(found), blocks=document(found).blocks))
 
 
 def as_junit(found: Comparison) -> str:
@@ -135,39 +180,36 @@ def as_junit(found: Comparison) -> str:
     """
     from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-    suites: dict[str, list[TestCase]] = {}
-
-    def add(suite: str, place: str, name: str, text: str, outcome: type | None) -> TestCase:
-        case = TestCase(_xml(name), _xml(place), 0)
-        if outcome is not None:
-            case.result = [outcome(_xml(text), None if outcome is Skipped else outcome.__name__.lower())]
-        suites.setdefault(suite, []).append(case)
-        return case
-
     outcomes = {"regressed": Failure, "inconclusive": Skipped, "": Skipped}
+    rows: list[tuple[str, str, str, str, Any]] = []
     for row in records(found.verdicts):
-        text = f"{word(found, row['verdict'])}: {describe_change(row)}"
         advice = f"; {row['advice']}" if row["advice"] else ""
-        outcome = outcomes.get(row["verdict"])
-        add(row["family"], where(row), row["name"].words, text + advice, outcome).system_out = _xml(text)
-    families = len(suites)
+        text = f"{word(found, row['verdict'])}: {describe_change(row)}{advice}"
+        rows.append((row["family"], where(row), row["name"].words, text, outcomes.get(row["verdict"])))
     for row in records(found.broken):
-        text = f"{row['failed_b']} of {row['runs_b']} runs failed in B, {row['failed_a']} of {row['runs_a']} in A: {row['reason']}"
-        add("failed", where(row), "runs", text, Error)
+        text = f"{_failed(row)}, {row['failed_a']} of {row['runs_a']} in A: {row['reason']}"
+        rows.append(("failed", where(row), "runs", text, Error))
     for row in records(found.unmatched):
         name = f"{row['side']}: {row['numbers'] or 'all numbers'}"
-        add("not compared", where(row), name, f"{row['reason']} {row['detail']}".strip(), Skipped)
+        rows.append(("not compared", where(row), name, f"{row['reason']} {row['detail']}".strip(), Skipped))
     root = JUnitXml("pinsweep compare")
-    for index, (name, cases) in enumerate(suites.items()):
-        suite = TestSuite(_xml(name))
-        if index < families:
-            suite.add_property("verdict", _xml(verdict(found)))
-            for warning in warnings(found):
-                suite.add_property("warning", _xml(warning))
-        suite.add_testcases(cases)
+    for family, own in group_by(rows, lambda row: row[0]).items():
+        suite = TestSuite(_xml(family))
+        for name, value in (("verdict", verdict(found)), *(("warning", text) for text in warnings(found))):
+            suite.add_property(name, _xml(value))
+        for _, place, name, text, outcome in own:
+            case = TestCase(_xml(name), _xml(place), 0)
+            case.system_out = _xml(text)
+            if outcome:
+                case.result = [outcome(_xml(text), None if outcome is Skipped else outcome.__name__.lower())]
+            suite.add_testcase(case)
         root.add_testsuite(suite)
     root.update_statistics()
     return str(root.tostring().decode()) + "\n"
+
+
+def _failed(row: Mapping[str, Any]) -> str:
+    return f"{row['failed_b']} of {row['runs_b']} runs failed in B"
 
 
 def _xml(text: str) -> str:
@@ -178,10 +220,7 @@ def _xml(text: str) -> str:
 def as_github(found: Comparison) -> str:
     """Return workflow commands: an error per cell that failed in B and per regression (ten at most), and a notice with the verdict."""
     regressed = records(found.verdicts[found.verdicts["verdict"] == "regressed"])
-    errors = [
-        (f"failed: {where(row)}", f"{row['failed_b']} of {row['runs_b']} runs failed in B: {row['reason']}")
-        for row in records(found.broken)
-    ]
+    errors = [(f"failed: {where(row)}", f"{_failed(row)}: {row['reason']}") for row in records(found.broken)]
     worse = word(found, "regressed")
     errors += [(f"{worse}: {where(row)}: {row['name'].words}", describe_change(row)) for row in regressed]
     lines = [f"::error title={_property(name)}::{_data(text)}" for name, text in errors]

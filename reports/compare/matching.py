@@ -14,8 +14,7 @@ fits:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,101 +37,76 @@ ROUNDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 )
 """How cells are matched → the columns that must agree. A cell with a missing value takes no part in a round."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
-    """The `cells` of both sides, A's first, and which of them belong together."""
-
-    cells: tuple[pd.DataFrame, pd.DataFrame]
-    silent: tuple[pd.DataFrame, pd.DataFrame]  # ran and gave no number
-    pairs: pd.DataFrame  # a, b, how: of `cells`
-    silent_of_b: pd.DataFrame  # the same of cells of A that are left, with silent ones of B
-    silent_of_a: pd.DataFrame  # of silent ones of A, with cells of B that are left
-    crowds: Mapping[tuple[str, Any], int]  # side and cell → how many cells of the other side fit it
-
-    def unpaired(self, side: int) -> pd.DataFrame:
-        cells = self.cells[side]
-        return cells[~cells.index.isin(list(self.pairs["ab"[side]]))]
-
-
-def match_sides(
-    usable: Sequence[pd.DataFrame], others: Sequence[pd.DataFrame], ignore: Collection[str]
-) -> Matched:
-    """Match the runs that count of both sides; others: their other runs. Cells without a number are matched with what is left."""
-    a, b = (cells(runs, ignore) for runs in usable)
-    silent_a, silent_b = (
-        own[~own["key"].isin(list(known["key"]))]
-        for own, known in zip((cells(runs, ignore) for runs in others), (a, b), strict=True)
-    )
-    pairs, crowds = match(a, b)
-    return Matched(
-        cells=(a, b), silent=(silent_a, silent_b), pairs=pairs, crowds=crowds,
-        silent_of_b=match(a[~a.index.isin(list(pairs["a"]))], silent_b)[0],
-        silent_of_a=match(silent_a, b[~b.index.isin(list(pairs["b"]))])[0],
-    )  # fmt: skip
+Crowds = dict[tuple[str, Any], int]
+"""Side and cell → how many cells of the other side fit it, of cells that several fit."""
 
 
 def cells(runs: pd.DataFrame, ignore: Collection[str] = ()) -> pd.DataFrame:
-    """Return one row per cell of some runs, in their order; the index is the first run. ignore: options that do not count.
+    """Return one row per cell of `Side.runs`, in their order; the index is the first run. ignore: options that do not count.
 
-    key               what makes runs one cell: of its sweep, with its relation
-    tool, sweep, relation, share
-    parameters        options as JSON, and without paths, and without threads (None: does not apply)
-    selectors, position, threads_per_pu
-    labels, name      axes as JSON, and as text: "threads=4 place=local"
-    runs              indexes of its runs
+    key                         what makes runs one cell: of its sweep, with its relation
+    tool, sweep, relation, share, selectors, position, threads_per_pu
+    parameters                  options as JSON, and without paths, and without threads (None: does not apply)
+    labels, cell                axes as JSON, and as text: "threads=4 place=local"
+    runs, failed                indexes of its runs that count, and how many failed
+    cause, reason               why the other runs do not count, and the reason of the first failed one
     """
     from parsers.frames import pd
 
-    placed = "place" not in ignore
-    known: dict[tuple[Any, ...], dict[str, Any]] = {}
-    columns = ["tool", "sweep", "point_id", "parameters", "options", "selectors", "axes", "cell", "relation", "share", "pu_count"]  # fmt: skip
-    for index, row in by_index(runs[columns]).items():
-        if not placed:
-            row |= {"relation": "", "share": "", "selectors": "", "pu_count": 0}
-        key = (_key(row, ignore) if ignore else row["point_id"], row["relation"])
-        if key not in known:
-            known[key] = {"first": index, "key": key, "runs": [], **_cell(row, {*ignore, "metrics"})}
-        known[key]["runs"].append(index)
-    names = ["first", "key", "tool", "sweep", "relation", "share", "parameters", "without_paths", "without_threads", "selectors", "position", "threads_per_pu", "labels", "name", "runs"]  # fmt: skip
-    return pd.DataFrame(list(known.values()), columns=names).set_index("first")
-
-
-def _key(row: Mapping[str, Any], ignore: Collection[str]) -> str:
-    options = {
-        name: value
-        for name, value in json.loads(row["options"]).items()
-        if name.partition(".")[0] not in ignore
+    if "place" in ignore:
+        runs = runs.assign(relation="", share="", selectors="", pu_count=0)
+    kinds = list(zip(runs["tool"], runs["sweep"], runs["options"], runs["selectors"], strict=True))
+    keys = {kind: _key(kind, ignore) for kind in {*kinds}} if ignore else {}
+    cell = [keys[kind] for kind in kinds] if ignore else runs["point_id"]
+    both: list[Any] = list(zip(cell, runs["relation"], strict=True))
+    runs = runs.assign(key=both, member=runs.index)
+    first = runs.drop_duplicates("key")
+    others, failed = runs[runs["fate"] != ""], runs[runs["fate"] == "failed"]
+    members: dict[str, tuple[pd.Series[Any], Any]] = {
+        "runs": (runs[runs["fate"] == ""].groupby("key")["member"].agg(list), []),
+        "failed": (failed.groupby("key")["member"].count(), 0),
+        "cause": (others.groupby("key")["cause"].agg(lambda causes: " and ".join(sorted({*causes}))), ""),
+        "reason": (failed[failed["reason"] != ""].groupby("key")["reason"].first(), ""),
     }
-    return canonical_json([row["tool"], row["sweep"], options, row["selectors"]])
-
-
-def _cell(row: Mapping[str, Any], dropped: Collection[str]) -> dict[str, Any]:
-    parameters = {name: value for name, value in json.loads(row["parameters"]).items() if name not in dropped}
-    without_paths = {k: v for k, v in parameters.items() if not (isinstance(v, str) and v.startswith("/"))}
-    threads = parameters.get(THREADS)
-    has_share = THREADS in parameters and row["share"]
-    axes = json.loads(row["axes"])
-    labels = {name: value for name, value in axes.items() if name not in dropped}
-    name = (
-        row["cell"] if labels == axes else " ".join(f"{key}={text(value)}" for key, value in labels.items())
+    rows = pd.DataFrame([_cell(row, {*ignore, "metrics"}) for row in records(first)], first.index)
+    columns = {name: (column.to_dict(), empty) for name, (column, empty) in members.items()}
+    return rows.assign(
+        **{name: [known.get(key, empty) for key in first["key"]] for name, (known, empty) in columns.items()}
     )
+
+
+def _key(kind: tuple[str, str, str, str], ignore: Collection[str]) -> str:
+    tool, sweep, options, selectors = kind
+    counted = {k: v for k, v in json.loads(options).items() if k.partition(".")[0] not in ignore}
+    return canonical_json([tool, sweep, counted, selectors])
+
+
+def _cell(run: Mapping[str, Any], ignore: Collection[str]) -> dict[str, Any]:
+    parameters = {name: value for name, value in json.loads(run["parameters"]).items() if name not in ignore}
+    without_paths = {k: v for k, v in parameters.items() if not (isinstance(v, str) and v.startswith("/"))}
+    without_threads = {k: v for k, v in without_paths.items() if k != THREADS}
+    threads, axes = parameters.get(THREADS), json.loads(run["axes"])
+    labels = {name: value for name, value in axes.items() if name not in ignore}
+    is_whole = THREADS in parameters or run["relation"] == "all"  # a number of threads is a share already
     return {
-        **{name: row[name] for name in ("tool", "sweep", "relation", "share", "selectors")},
+        **{name: run[name] for name in ("key", "tool", "sweep", "relation", "share", "selectors")},
         "parameters": canonical_json(parameters),
         "without_paths": canonical_json(without_paths),
-        "without_threads": canonical_json({k: v for k, v in without_paths.items() if k != THREADS}) if has_share else None,
-        # a number of threads is a share already, and "all" is all
-        "position": "" if THREADS in parameters or row["relation"] == "all" else row["share"],
-        "threads_per_pu": str(Fraction(threads, row["pu_count"])) if isinstance(threads, int) and row["pu_count"] else "",
+        "without_threads": canonical_json(without_threads)
+        if THREADS in parameters and run["share"]
+        else None,
+        "position": "" if is_whole else run["share"],
+        "threads_per_pu": str(Fraction(threads, run["pu_count"]))
+        if isinstance(threads, int) and run["pu_count"]
+        else "",
         "labels": canonical_json(labels),
-        "name": name if labels else "",
-    }  # fmt: skip
+        "cell": run["cell"] if labels == axes and labels else describe(labels),
+    }
 
 
-def by_index(frame: pd.DataFrame) -> dict[Any, dict[str, Any]]:
-    """Return index → the columns of its row."""
-    return dict(zip(frame.index, records(frame.reset_index(drop=True)), strict=True))
+def describe(labels: Mapping[str, Any]) -> str:
+    """Return "threads=4 place=local"."""
+    return " ".join(f"{name}={text(value)}" for name, value in labels.items())
 
 
 def text(value: Any) -> str:  # noqa: ANN401 (a value of JSON)
@@ -140,24 +114,37 @@ def text(value: Any) -> str:  # noqa: ANN401 (a value of JSON)
     return str(listed(tuple(value))) if isinstance(value, list) else str(value)
 
 
-def match(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, Any], int]]:
-    """Return the pairs of some `cells`, in the order of A: a, b (their indexes), how; and how many cells of the other side fit one that is left."""
+def match_sides(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]:
+    """Return the pairs of the `cells` of both sides: those with a number first; the rest is matched with cells without one."""
+    from parsers.frames import pd
+
+    pairs, crowds = match(*(side[side["runs"].map(bool)] for side in (a, b)))
+    rest, _ = match(a.drop(pairs["a"]), b.drop(pairs["b"]))
+    has_numbers = [
+        bool(a.loc[x, "runs"] and b.loc[y, "runs"]) for x, y in zip(rest["a"], rest["b"], strict=True)
+    ]
+    rest = rest[[not both for both in has_numbers]]
+    return pd.concat([pairs, rest], ignore_index=True), crowds
+
+
+def match(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]:
+    """Return the pairs of some `cells`, in the order of A: a, b (their indexes), how; and the crowds of those that are left."""
     from parsers.frames import pd
 
     left, right = (side.rename_axis(name).reset_index() for side, name in ((a, "a"), (b, "b")))
-    found: list[pd.DataFrame] = []
-    crowds: dict[tuple[str, Any], int] = {}
+    rounds: list[pd.DataFrame] = []
+    crowds: Crowds = {}
     for how, names in ROUNDS:
         keys = list(names)
-        sides = [side[side[keys].notna().all(axis="columns")] for side in (left, right)]
-        single = [side[~side.duplicated(keys, keep=False)] for side in sides]
+        single = [side.dropna(subset=keys).drop_duplicates(keys, keep=False) for side in (left, right)]
         pairs = single[0][["a", *keys]].merge(single[1][["b", *keys]], on=keys)[["a", "b"]].assign(how=how)
-        found.append(pairs)
+        rounds.append(pairs)
         left, right = left[~left["a"].isin(pairs["a"])], right[~right["b"].isin(pairs["b"])]
-        for n, (name, own, other) in enumerate((("a", left, right), ("b", right, left))):
+        for name, own, other in (("a", left, right), ("b", right, left)):
             fit = own[[name, *keys]].dropna().merge(other[keys].dropna(), on=keys)
-            crowds |= {("AB"[n], cell): int(size) for cell, size in fit[name].value_counts().items()}
-    every = pd.concat(found, ignore_index=True)
+            crowds |= {(name.upper(), cell): int(size) for cell, size in fit[name].value_counts().items()}
     order = {cell: i for i, cell in enumerate(a.index)}
-    every = every.sort_values("a", key=lambda cells: cells.map(order), kind="stable", ignore_index=True)
-    return every, crowds
+    every = pd.concat(rounds, ignore_index=True)
+    return every.sort_values(
+        "a", key=lambda column: column.map(order), kind="stable", ignore_index=True
+    ), crowds

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from reports import numbers
 from reports.compare.sides import Side
 from reports.numbers import Name
-from reports.numbers.formulas import Bucket
+from reports.numbers.model import Buckets
 from reports.results.grouping import group_by
 from reports.verdicts import distribution
 
@@ -19,7 +18,9 @@ _SINGLE_MODE: Final = 0.95
 """A side with so large a share in one mode has one mode; if both have, the quantiles are enough."""
 
 
-def mode_shifts(pairs: Mapping[int, Mapping[str, Any]], a: Side, b: Side) -> Iterator[tuple[Any, ...]]:
+def mode_shifts(
+    pairs: Mapping[int, Mapping[str, Any]], sides: tuple[Side, Side]
+) -> Iterator[tuple[Any, ...]]:
     """Yield a row of `MODES` per mode whose share moved by five points, by more than an exchange of runs between the sides explains.
 
     pairs: rows of `Comparison.pairs`. p is at most 5 %, or the lowest that so few runs can give.
@@ -28,7 +29,7 @@ def mode_shifts(pairs: Mapping[int, Mapping[str, Any]], a: Side, b: Side) -> Ite
 
     def shapes() -> Iterator[distribution.Shapes]:
         for pair in pairs.values():
-            left, right = _by_name(a, pair["runs_a"]), _by_name(b, pair["runs_b"])
+            left, right = (_by_name(side, runs) for side, runs in zip(sides, pair["runs"], strict=True))
             for name in filter(right.__contains__, left):
                 names[len(names)] = pair, name
                 yield distribution.Shapes(key=len(names) - 1, a=left[name], b=right[name])
@@ -40,28 +41,16 @@ def mode_shifts(pairs: Mapping[int, Mapping[str, Any]], a: Side, b: Side) -> Ite
         if single or distribution.by_chance(shape.p, shape.least_p):
             continue
         pair, name = names[shape.key]
-        runs = ((a, pair["runs_a"]), (b, pair["runs_b"]))
         disturbed = ", ".join(
-            one.name for one, own in runs if all(one.run_objects[run].disturbance for run in own)
+            side.name
+            for side, runs in zip(sides, pair["runs"], strict=True)
+            if (side.runs.loc[runs, "disturbance"] != "").all()
         )
         weak = shape.q is None or shape.q > 0.05
-        for mode in shape.modes:
-            if mode.shifted:
-                yield (
-                    pair["sweep"],
-                    pair["cell"],
-                    name.title,
-                    mode.at,
-                    mode.a,
-                    mode.b,
-                    weak,
-                    disturbed,
-                )
+        for mode in filter(lambda mode: mode.shifted, shape.modes):
+            yield pair["sweep"], pair["cell"], name.title, mode.at, mode.a, mode.b, weak, disturbed
 
 
-def _by_name(side: Side, runs: Sequence[int]) -> dict[Name, tuple[Sequence[Bucket], ...]]:
-    every = (one for run in runs for one in numbers.histograms(side.run_objects[run]))
-    return {
-        name: tuple(buckets for _, buckets in own)
-        for name, own in group_by(every, lambda one: one[0]).items()
-    }
+def _by_name(side: Side, runs: Sequence[int]) -> dict[Name, tuple[Buckets, ...]]:
+    every = group_by((one for run in runs for one in side.measured.histograms(run)), lambda one: one[0])
+    return {name: tuple(buckets for _, buckets in own) for name, own in every.items()}

@@ -109,6 +109,10 @@ class Advice(NamedTuple):
     def __str__(self) -> str:
         return self.pattern.format(*map(counted, self.numbers))
 
+    @property
+    def short(self) -> str:
+        return (self.brief or self.pattern).format(*map(counted, self.numbers))
+
 
 def counted(number: float) -> str:
     """`counted(7)` is "7", `counted(33.1)` is "33.1"."""

@@ -138,7 +138,9 @@ def test_cells_of_which_more_runs_failed_are_rows(make: Any, tmp_path: Path) -> 
     ]
     words = ("regressed", "failed", "unmatched", "improved")
     assert [found.fails({word}) for word in words] == [True, True, True, False]
-    turned = compare(*(of(name, one.files[0]) for name, one in zip("AB", sides[::-1], strict=True)))
+    turned = compare(
+        *(of(name, *one.results.paths.values()) for name, one in zip("AB", sides[::-1], strict=True))
+    )
     assert [turned.fails({word}) for word in words] == [False, False, True, False]
 
 
@@ -290,15 +292,14 @@ def test_a_number_of_some_repeats_stands_for_no_cell(make: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "detail"),
+    ("a", "b"),
     [
-        ({"better": "lower"}, {"better": "lower", "unit": "ms"}, "A , B ns"),
-        ({"better": "lower"}, {"better": "higher", "unit": "s"}, "A , lower, B ns, higher"),
-        ({"better": "lower"}, {"better": "higher"}, "A lower, B higher"),
+        ({"better": "lower"}, {"better": "lower", "unit": "ms"}),
+        ({"better": "lower"}, {"better": "higher"}),
     ],
 )
 def test_numbers_of_other_units_or_directions_are_not_compared(
-    make: Any, tmp_path: Path, a: dict[str, str], b: dict[str, str], detail: str
+    make: Any, tmp_path: Path, a: dict[str, str], b: dict[str, str]
 ) -> None:
     sides = []
     for name, spec in (("A", a), ("B", b)):
@@ -311,9 +312,7 @@ def test_numbers_of_other_units_or_directions_are_not_compared(
     found = compare(*sides)
 
     assert found.verdicts.empty
-    ((side_, numbers, reason, said),) = unmatched(found, "side", "numbers", "reason", "detail")
-    assert (side_, numbers, reason) == ("both", "took", "other unit or direction")
-    assert said.replace("A 1", "A ") == detail
+    assert unmatched(found, "side", "numbers", "reason") == [("both", "took", "other unit or direction")]
 
 
 def test_a_unit_that_was_mended_is_no_regression(make: Any, tmp_path: Path) -> None:

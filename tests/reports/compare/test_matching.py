@@ -40,9 +40,9 @@ def machine(
 
 
 def matched(a: Side, b: Side) -> list[tuple[str, str, str]]:
-    of_a, of_b = cells(a.usable), cells(b.usable)
+    of_a, of_b = cells(a.runs), cells(b.runs)
     pairs, _ = match(of_a, of_b)
-    return [(of_a.loc[row["a"], "name"], of_b.loc[row["b"], "name"], row["how"]) for row in records(pairs)]
+    return [(of_a.loc[row["a"], "cell"], of_b.loc[row["b"], "cell"], row["how"]) for row in records(pairs)]
 
 
 def reasons(a: Side, b: Side) -> list[tuple[str, str, str, str]]:
