@@ -14,13 +14,13 @@ HEAD = """\
 # Audit: numbers that cannot be true
 
 ```
-pinsweep audit node07.db                 what was found, errors first
+pinsweep audit node07.db                 findings, errors first
 pinsweep audit old.db --level warn       without the notes
 pinsweep audit old.db --format json      {"findings": [{id, level, check, sweep, where, cells: [{labels, arithmetic …}], todo …}]}
 ```
 
-Each check has one line with its cells, one example and one advice; `--all` lists the cells. A report begins with the same findings, and a run ends
-with their counts. Exit status 1 if one is an error.
+Each check has a line with its cells, an example and an advice. `--all` lists the cells. A report begins with the same findings, and a run ends
+with their counts. Exit status 1: a finding is an error.
 
 ```
 ⚠ Repeats differ widely (G11)
@@ -30,19 +30,18 @@ with their counts. Exit status 1 if one is an error.
 
 | level | means |
 |---|---|
-| error | at least one number cannot be what it says |
-| warn | a number means something else than it seems to |
-| info | read the number so; nothing is wrong |
+| error | a number cannot be true |
+| warn | a number means something else |
+| info | a remark |
 
-A check reports nothing if the data does not show it. This page is made from the docstrings of the checks by `python scripts/audit_doc.py`.
-[audit-example.md](audit-example.md) lists the faults of three published lab reports, and the checks that found them.
+A check without data reports nothing. `python scripts/audit_doc.py` makes this page from the docstrings of the checks.
+[Three published reports](audit-example.md) show faults and the checks that found them.
 """
 
 BY_DESIGN = """\
 ### F5: minima and maxima of a group
 
-Under group_reporting fio's minima and maxima of bandwidth and IOPS are sums of each process' own (before 3.0 their means): never the
-group's. By design they are shown nowhere; see docs/parsers/fio.md.
+With group_reporting, fio's minima and maxima of bandwidth and IOPS are sums over the processes (before 3.0 means). pinsweep does not show them.
 """
 
 

@@ -23,18 +23,24 @@ WIDTH = 100
 CLI = """\
 # The command line
 
-Made of the program's own `--help` by `python scripts/reference_doc.py`. Exit statuses: 0 all is well; 1 what was asked for failed, or was
-found (`audit`, `--fail-on`); 2 a mistake in the command, an experiment or a file, and nothing was started; 3 with `--whole-node`, where only a
-part of the machine may be used; 130 stopped by Ctrl-C. Messages go to standard error, what was asked for to standard output.
-[For programs](for-programs.md): JSON, its schemas, errors, events.
+`python scripts/reference_doc.py` makes this page from `--help`. Answers go to standard output, and messages go to standard error.
+[For programs](for-programs.md) describes JSON, schemas, errors and events.
+
+| exit status | meaning |
+|---|---|
+| 0 | success |
+| 1 | a failure, or a finding (`audit`, `--fail-on`) |
+| 2 | a mistake in the command, an experiment or a file; nothing was started |
+| 3 | `--whole-node` on a part of the machine |
+| 130 | stopped by Ctrl-C |
 """
 
 SHIPPED = """\
-# The experiments that come along
+# The experiments that come with pinsweep
 
-Made of the files in [experiments/](../experiments/quickstart.yaml) by `python scripts/reference_doc.py`. Each runs by its name from any folder, and can be
-[shortened](how-to/measure-a-part.md): `pinsweep run quickstart`. *Takes* is meant for two packages of
-eight cores, with caches of 32 MB; `pinsweep plan NAME` says how long it takes on yours.
+`python scripts/reference_doc.py` makes this page from [experiments/](../experiments/quickstart.yaml). Run an experiment by name from any folder
+(`pinsweep run quickstart`), or [shorten it](how-to/measure-a-part.md). *Takes* is for two packages of eight cores with caches of 32 MB.
+`pinsweep plan NAME` shows the duration on your machine.
 """
 
 

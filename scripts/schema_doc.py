@@ -10,22 +10,21 @@ from parsers import get_parser, parser_names
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "parsers" / "README.md"
 
 HEAD = """\
-# What each parser gives
+# Labels and metrics of each parser
 
-Made of the parsers by `python scripts/schema_doc.py`. Every row of `measurements` has the tool's labels, then `metric`, `unit` and
-`value`, in base units; a missing number is a missing row. In a table of several runs the cell's own columns stand before them:
-file, host, sweep, repeat, place, options.
+`python scripts/schema_doc.py` makes this page from the parsers. Every row of `measurements` has the labels of the tool, `metric`, `unit` and
+`value`, in base units. A missing number is a missing row. A table of several runs also has the columns file, host, sweep, repeat, place and options.
 
 | written by | read by |
 |---|---|
 | `pinsweep export r.db -o r.csv` | `pd.read_csv("r.csv")` |
 | `pinsweep export r.db --format parquet -o r.parquet` | `pd.read_parquet("r.parquet")` |
 | `pinsweep export r.db --format json -o r.json` | `pd.read_json("r.json", orient="records")` |
-| `pinsweep export r.db --shape wide -o wide.csv` | `pd.read_csv("wide.csv")`, a column a metric with its unit (`iops [1/s]`); the same for the other formats |
+| `pinsweep export r.db --shape wide -o wide.csv` | `pd.read_csv("wide.csv")`; one column per metric and unit (`iops [1/s]`) |
 | `pinsweep parse fio old.json --format csv > old.csv` | `pd.read_csv("old.csv")` |
-| nothing: the file itself | `pd.read_sql("SELECT * FROM run", sqlite3.connect("r.db"))`, see [result-file.md](../result-file.md) |
+| the result file | `pd.read_sql("SELECT * FROM run", sqlite3.connect("r.db"))` ([result file](../result-file.md)) |
 
-`higher` and `lower` say which way is better.
+The column `better` has the better direction.
 """
 
 
@@ -45,7 +44,7 @@ def page() -> str:
             ]
             parts.append("\n".join(["| metric | unit | better | is |", "|---|---|---|---|", *rows]) + "\n")
         else:
-            parts.append("Metrics: those that the experiment, or the table's columns, name.\n")
+            parts.append("Metrics: named by the experiment or by the columns of the table.\n")
     return "\n".join(parts)
 
 

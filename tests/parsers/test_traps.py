@@ -1,48 +1,11 @@
-"""docs/traps.md: every test that it names is there. And the traps that no other test file holds."""
+"""Traps in the outputs of tools that no other test file holds."""
 
 from __future__ import annotations
-
-import ast
-import functools
-import re
-from pathlib import Path
 
 import pytest
 
 from parsers import fio, imb, lscpu, mlc, numactl, stream
 from parsers.errors import ParseError
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "traps.md").read_text(encoding="utf-8")
-NAMED = sorted(set(re.findall(r"`(test_\w+\.py)::(test_\w+)`", PAGE)))
-CASES = sorted(set(re.findall(r"`fixtures/([\w/]+)`", PAGE)))
-
-
-@functools.cache
-def functions(file: str) -> set[str]:
-    """Return the names of all functions in the test files of this name."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob(file)]
-    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-
-
-@pytest.mark.parametrize(("file", "name"), NAMED)
-def test_the_test_that_is_named_is_there(file: str, name: str) -> None:
-    assert name in functions(file)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_the_case_that_is_named_is_there(case: str) -> None:
-    assert (ROOT / "tests" / "fixtures" / f"{case}.out").exists()
-
-
-def test_every_trap_has_a_test() -> None:
-    rows = re.findall(r"^\| (?!---|trap)(.+?) \| (.+?) \|$", PAGE, re.MULTILINE)
-    assert len(rows) > 80
-    for trap, held in rows:
-        assert "::" in held or "fixtures/" in held or held.startswith("not a text's"), trap
-
-
-# --- traps that no other file holds ------------------------------------------------------------------------
 
 MATRIX = """\
 Intel(R) Memory Latency Checker - v3.10
