@@ -132,7 +132,7 @@ def _digest(path: Path) -> str:
         return "missing"
 
 
-def continued(sweep: Sweep, request: Request) -> Sweep:
+def continue_sweep(sweep: Sweep, request: Request) -> Sweep:
     """Return the sweep of a folder with its present place, and the --sbatch and --setup of a request."""
     return dataclasses.replace(
         sweep,

@@ -73,7 +73,7 @@ class Engine(ABC):
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
         """Start jobs in this order, never two per host: (host → its job, host → why it got none)."""
 
-    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:  # noqa: ARG002
+    def find_ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:  # noqa: ARG002
         """Return how those jobs (host → id) ended that `jobs` does not list any more, if there are records."""
         return {}
 

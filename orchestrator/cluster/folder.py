@@ -31,7 +31,7 @@ from parsers.errors import PinsweepError, UserError
 
 NAME: Final = "sweep.json"
 JOB: Final = "job.sh"
-REFUSED: Final = "log/not-submitted.json"
+REFUSALS: Final = "log/not-submitted.json"
 SCHEMA: Final = 1
 _MAX_BYTES: Final = 16 << 20  # the names of 20 000 hosts are 5 MB at most
 _MAX_AT_ONCE: Final = 1000
@@ -250,18 +250,18 @@ def _written(sweep: Sweep) -> Iterator[None]:
         raise PinsweepError(place, f"cannot be written: {error.strerror}", hint) from error
 
 
-def refused_hosts(sweep: Sweep) -> dict[str, str]:
+def read_refusals(sweep: Sweep) -> dict[str, str]:
     """Return the hosts that got no job at the last attempt, each with the reason."""
     try:
-        return {str(host): str(reason) for host, reason in json.loads(contents(sweep.path(REFUSED))).items()}
+        return {str(host): str(reason) for host, reason in json.loads(contents(sweep.path(REFUSALS))).items()}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 
 
-def store_refused(sweep: Sweep, reasons: Mapping[str, str]) -> None:
+def store_refusals(sweep: Sweep, reasons: Mapping[str, str]) -> None:
     """Store for `status` which hosts got no job, and why, if the folder can be written."""
     with contextlib.suppress(OSError):
-        put(sweep.path(REFUSED), json.dumps(reasons, indent=1, ensure_ascii=False) + "\n")
+        put(sweep.path(REFUSALS), json.dumps(reasons, indent=1, ensure_ascii=False) + "\n")
 
 
 def digest(data: str | bytes) -> str:

@@ -49,7 +49,7 @@ class Results:
         return self.ended and self.total > 0 and self.done >= self.total and not self.failed
 
 
-def read(path: Path, *, hosts: Collection[str] = (), allow_misplaced: bool = False) -> Results | None:
+def read_results(path: Path, *, hosts: Collection[str] = (), allow_misplaced: bool = False) -> Results | None:
     """Return how far a result file HOST.db is; None if there is none.
 
     `hosts`: all hosts of the sweep, of which another may have written the file. `allow_misplaced`: as of `run`.

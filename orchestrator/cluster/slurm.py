@@ -52,38 +52,38 @@ class Slurm(Engine):
         options, env = self.sweep.sbatch, os.environ
         partitions = env.get("SBATCH_PARTITION") or slurm_text.option(options, "-p", "--partition")
         reserved = "SBATCH_RESERVATION" in env or any(word.startswith("--res") for word in options)
-        return slurm_text.hosts(text, names, reserved=reserved, partitions=partitions)
+        return slurm_text.parse_hosts(text, names, reserved=reserved, partitions=partitions)
 
     def jobs(self) -> Mapping[str, Job]:
         # -a: without it, jobs in hidden partitions are not listed, and would be submitted again
         who = ["-u", self.sweep.user, "-n", ",".join(self.sweep.job_names)]
         text = self._ask(["squeue", "-h", "-a", "--local", "-t", "all", *who, "-o", slurm_text.SQUEUE])
-        return slurm_text.jobs(text)
+        return slurm_text.parse_jobs(text)
 
-    def ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
+    def find_ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:
         if not jobs or len(numbers := ",".join(jobs.values())) > _MAX_WORD:
             return {}
         names = ",".join(self.sweep.job_names)
         argv = ["sacct", "-n", "-P", "-X", "-j", numbers, f"--name={names}", "-o", "JobID,State"]
-        return slurm_text.ended(_run(argv, self._answer_s).stdout, jobs)
+        return slurm_text.parse_ended(_run(argv, self._answer_s).stdout, jobs)
 
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        accepted: dict[str, str] = {}
-        refused: dict[str, str] = {}
+        job_ids: dict[str, str] = {}
+        refusals: dict[str, str] = {}
         pending = list(submissions)
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             while pending:
                 batch, pending = pending[:_IN_FLIGHT], pending[_IN_FLIGHT:]
                 answers = dict(zip(batch, pool.map(self._submit, batch), strict=True))
                 answers |= self._submit_again([job for job, (_, why) in answers.items() if why == _UNKNOWN])
-                accepted |= {job.host: number for job, (number, _) in answers.items() if number}
-                refused |= {job.host: why for job, (number, why) in answers.items() if not number}
+                job_ids |= {job.host: number for job, (number, _) in answers.items() if number}
+                refusals |= {job.host: why for job, (number, why) in answers.items() if not number}
                 reasons = {why for _, why in answers.values()}
                 if _UNKNOWN in reasons or (len(reasons) == 1 and "" not in reasons):
                     reason = _UNKNOWN if _UNKNOWN in reasons else reasons.pop()
-                    refused |= {job.host: reason for job in pending}
+                    refusals |= {job.host: reason for job in pending}
                     break
-        return accepted, refused
+        return job_ids, refusals
 
     def _submit(self, job: Submission) -> tuple[str, str]:
         """Return (the number of the job, why there is none)."""

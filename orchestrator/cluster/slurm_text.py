@@ -49,7 +49,7 @@ _UNAVAILABLE: Final = re.compile(
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
-def hosts(
+def parse_hosts(
     text: str, names: Iterable[str], *, reserved: bool = False, partitions: str = ""
 ) -> dict[str, Host]:
     """Return what sinfo says of each host, with a line per host and partition.
@@ -57,18 +57,18 @@ def hosts(
     `reserved`: the jobs name a reservation, and may run on hosts in maintenance. `partitions`: those of the jobs, with
     commas; "": the default one.
     """
-    known: dict[str, Host] = {}
+    host_by_name: dict[str, Host] = {}
     bounds: dict[str, list[int]] = {}
     for line in text.splitlines():
         fields = line.split("|", 6)
         if len(fields) == 7:
             name, state, cores, features, partition, limit, reason = fields
-            known[name] = _host(name, state, cores, features, reason, reserved=reserved)
+            host_by_name[name] = _host(name, state, cores, features, reason, reserved=reserved)
             if partition.rstrip("*") in partitions.split(",") or (not partitions and partition.endswith("*")):
                 bounds.setdefault(name, []).append(minutes(limit))
     for name, limits in bounds.items():  # a job for several partitions takes the one that fits
-        known[name] = replace(known[name], allowed_min=max(limits) if all(limits) else 0)
-    return {name: known.get(name) or Host(name=name, problem=_NOT_LISTED) for name in names}
+        host_by_name[name] = replace(host_by_name[name], allowed_min=max(limits) if all(limits) else 0)
+    return {name: host_by_name.get(name) or Host(name=name, problem=_NOT_LISTED) for name in names}
 
 
 def _host(name: str, state: str, cores: str, features: str, reason: str, *, reserved: bool) -> Host:
@@ -112,7 +112,7 @@ def option(words: Sequence[str], short: str, long: str) -> str:
     return value
 
 
-def jobs(text: str) -> dict[str, Job]:
+def parse_jobs(text: str) -> dict[str, Job]:
     """Return the newest job of each host that squeue lists; one that is not over comes first."""
     newest: dict[str, Job] = {}
     for line in text.splitlines():
@@ -135,7 +135,7 @@ def _job(host: str, number: str, state: str, reason: str) -> Job:
     return Job(host=host, id=number, phase="waits", state=state, reason=reason, hopeless=hopeless)
 
 
-def ended(text: str, jobs: Mapping[str, str]) -> dict[str, Job]:
+def parse_ended(text: str, jobs: Mapping[str, str]) -> dict[str, Job]:
     """Return the jobs (host → id) that have ended by the lines of sacct: "7|CANCELLED by 0"."""
     states = dict(line.split("|", 1) for line in text.splitlines() if "|" in line)
     rows = ((host, number, states.get(number, "").partition(" ")[0]) for host, number in jobs.items())

@@ -25,7 +25,7 @@ from typing import Final
 from orchestrator.cluster import folder, results, ssh_text
 from orchestrator.cluster.engine import AT_ONCE, CANARY, Engine, Host, Job, Submission, Unavailable
 from orchestrator.cluster.folder import Sweep
-from orchestrator.cluster.ssh_text import Looked
+from orchestrator.cluster.ssh_text import LookAnswer
 from orchestrator.machine import planted, safe_files
 from parsers.errors import UserError
 
@@ -43,79 +43,80 @@ class Ssh(Engine):
 
     def __init__(self, sweep: Sweep) -> None:
         super().__init__(sweep)
-        self._looked: dict[str, Looked] = {}
-        self._looked_s = 0.0  # by the monotonic clock; 0: never
+        self._answers: dict[str, LookAnswer] = {}
+        self._asked_s = 0.0  # by the monotonic clock; 0: never
 
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
         self._look()
-        return {name: self._looked[name].host for name in names}
+        return {name: self._answers[name].host for name in names}
 
     def jobs(self) -> Mapping[str, Job]:
         self._look()
         logs = results.read_logs(self.sweep.path("log"))
         return {
             host: Job(host=host, id=logs[host].job if host in logs else "1", phase="runs", state="RUNNING")
-            for host, looked in self._looked.items()
-            if looked.runs
+            for host, answer in self._answers.items()
+            if answer.runs
         }
 
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
         # nothing stays here that could start a job later
         self._look()
-        accepted: dict[str, str] = {}
-        refused: dict[str, str] = {}
-        scripts: dict[str, bytes] = {}
-        busy = sum(looked.runs for looked in self._looked.values())
+        job_ids: dict[str, str] = {}
+        refusals: dict[str, str] = {}
+        scripts: dict[str, str] = {}
+        packages: dict[str, bytes] = {}
+        busy = sum(answer.runs for answer in self._answers.values())
         room = self.sweep.at_once - busy if self.sweep.at_once else len(self.sweep.hosts)
         logs = results.read_logs(self.sweep.path("log"))
         for job in submissions:
             host = job.host
             if job.after or len(scripts) >= room:
-                refused[host] = CANARY if job.after else AT_ONCE
+                refusals[host] = CANARY if job.after else AT_ONCE
                 continue
-            number = accepted[host] = str(int(logs[host].job) + 1 if host in logs else 1)
-            is_apart = self._looked[host].is_apart
+            number = job_ids[host] = str(int(logs[host].job) + 1 if host in logs else 1)
+            is_apart = self._answers[host].is_apart
             call = shlex.join(["start", *job.words])
-            script = ssh_text.script(self.sweep, host, call, apart="1" if is_apart else "", number=number)
-            scripts[host] = script.encode() + (_pack(self.sweep, host) if is_apart else b"")
-        for host, (rc, text) in _ask(scripts).items():
+            apart = "1" if is_apart else ""
+            scripts[host] = ssh_text.script(self.sweep, host, call, apart=apart, number=number)
+            if is_apart:
+                packages[host] = _pack(self.sweep, host)
+        for host, (rc, text) in _ask(scripts, packages).items():
             if rc != 0 or text.strip() not in ("started", "runs"):
-                refused[host] = ssh_text.problem(rc, text)
-                del accepted[host]
-        self._looked_s = 0.0
-        return accepted, refused
+                refusals[host] = ssh_text.problem(rc, text)
+                del job_ids[host]
+        self._asked_s = 0.0
+        return job_ids, refusals
 
     def fetch(self, hosts: Sequence[str]) -> None:
-        sources = {host: _digest(self.sweep.result(host)) for host in hosts if self._has_results(host)}
+        sweep = self.sweep
+        sources = [host for host in hosts if host in self._answers and self._answers[host].has_results]
         scripts = {
-            host: ssh_text.script(self.sweep, host, "fetch", known=digest).encode()
-            for host, digest in sources.items()
+            host: ssh_text.script(sweep, host, "fetch", known=_digest(sweep.result(host))) for host in sources
         }
-        fetched: dict[str, bytes] = {}
+        cleanups: dict[str, str] = {}
         for host, (rc, text) in _ask(scripts, within_s=_FETCH_S, max_bytes=_MAX_FETCH_BYTES).items():
-            looked = self._looked[host]
             try:
-                if (answer := ssh_text.parse_fetch(rc, text)) is None:
+                files = ssh_text.parse_fetch(rc, text)
+                if files is None:
                     raise OSError(0, ssh_text.problem(rc, text if rc else "incomplete", _FETCH_S))
-                for number, log in answer.logs.items():
-                    folder.put(self.sweep.path("log", f"{host}.{number}"), log)
-                if answer.results is not None:
-                    folder.put(self.sweep.result(host), answer.results)
+                for number, log in files.logs.items():
+                    folder.put(sweep.path("log", f"{host}.{number}"), log)
+                if files.results is not None:
+                    folder.put(sweep.result(host), files.results)
             except OSError as error:
                 why = f"its results stay on the host, and cannot be fetched: {error.strerror}"
-                self._looked[host] = replace(looked, host=replace(looked.host, problem=why))
+                answer = self._answers[host]
+                self._answers[host] = replace(answer, host=replace(answer.host, problem=why))
                 continue
-            if not looked.runs:
-                fetched[host] = ssh_text.script(self.sweep, host, "clean", known=answer.digest).encode()
-        _ask(fetched)
-        if self._looked_s:
-            self._looked_s = time.monotonic()
-
-    def _has_results(self, host: str) -> bool:
-        return host in self._looked and self._looked[host].has_results
+            if not self._answers[host].runs:
+                cleanups[host] = ssh_text.script(sweep, host, "clean", known=files.digest)
+        _ask(cleanups)
+        if self._asked_s:
+            self._asked_s = time.monotonic()
 
     def _look(self) -> None:
-        if self._looked_s and time.monotonic() - self._looked_s < _FRESH_S:
+        if self._asked_s and time.monotonic() - self._asked_s < _FRESH_S:
             return
         sweep = self.sweep
         try:
@@ -123,11 +124,11 @@ class Ssh(Engine):
         except UserError as error:
             raise Unavailable(error.place, error.cause, error.hint) from None
         python = "true" if sweep.setup else sweep.python or "true"
-        answers = _ask({h: ssh_text.script(sweep, h, "look", python=python).encode() for h in sweep.hosts})
-        self._looked = {
+        answers = _ask({h: ssh_text.script(sweep, h, "look", python=python) for h in sweep.hosts})
+        self._answers = {
             h: ssh_text.parse_look(h, *answer, python=sweep.python) for h, answer in answers.items()
         }
-        self._looked_s = time.monotonic()
+        self._asked_s = time.monotonic()
 
 
 def _pack(sweep: Sweep, host: str) -> bytes:
@@ -149,12 +150,15 @@ def _digest(path: Path) -> str:
 
 
 def _ask(
-    scripts: Mapping[str, bytes], *, within_s: float = ssh_text.ANSWER_S, max_bytes: int = _MAX_ANSWER_BYTES
+    scripts: Mapping[str, str],
+    packages: Mapping[str, bytes] | None = None,
+    *,
+    within_s: float = ssh_text.ANSWER_S,
+    max_bytes: int = _MAX_ANSWER_BYTES,
 ) -> dict[str, tuple[int | None, str]]:
     """Run a script on each host: host → (exit status, what it printed). None: no answer in time; 255: ssh failed.
 
-    What follows `exit` or the last line of a script is its standard input. A host that prints more than `max_bytes` has
-    its ssh ended.
+    `packages`: the standard input of scripts. A host that prints more than `max_bytes` has its ssh ended.
     """
     if not scripts:
         return {}
@@ -180,10 +184,13 @@ def _ask(
     def ask(host: str) -> tuple[int | None, str]:
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
             # every login shell takes these words; bash reads its script from stdin, byte by byte
-            command = [*argv, host, "exec bash -s"]
+            command, stdin = (
+                [*argv, host, "exec bash -s"],
+                scripts[host].encode() + (packages or {}).get(host, b""),
+            )
             try:
                 done = subprocess.run(
-                    command, input=scripts[host], stdout=stdout, stderr=stderr, timeout=within_s, check=False
+                    command, input=stdin, stdout=stdout, stderr=stderr, timeout=within_s, check=False
                 )
             except subprocess.TimeoutExpired:
                 return None, ""

@@ -43,7 +43,7 @@ def answer(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class LookAnswer:
     """A host, by its answer to `look`."""
 
     host: Host
@@ -52,16 +52,16 @@ class Looked:
     has_results: bool = False  # there is something to fetch
 
 
-def parse_look(name: str, rc: int | None, text: str, python: str = "") -> Looked:
+def parse_look(name: str, rc: int | None, text: str, python: str = "") -> LookAnswer:
     """Return a host by its answer. `python`: what it needs to have."""
     words = text.split()
     if rc == 0 and words[:1] == ["slurmd"]:
-        return Looked(host=Host(name=name, problem="a slurmd runs there: use --via slurm"))
+        return LookAnswer(host=Host(name=name, problem="a slurmd runs there: use --via slurm"))
     if rc != 0 or len(words) < 4 or words[0] not in ("runs", "free"):
-        return Looked(host=Host(name=name, problem=problem(rc, text), silent=rc in (None, 255)))
+        return LookAnswer(host=Host(name=name, problem=problem(rc, text), silent=rc in (None, 255)))
     job, place, found_python, stored, *kind = words
     missing = f"has no {python}: install pinsweep there at this path, or --setup 'python=PATH'"
-    return Looked(
+    return LookAnswer(
         host=Host(
             name=name,
             kind=kind[0] if kind else "",
@@ -75,7 +75,7 @@ def parse_look(name: str, rc: int | None, text: str, python: str = "") -> Looked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchAnswer:
     """A host's answer to `fetch`."""
 
     digest: str  # of its results; "none": it has none
@@ -83,7 +83,7 @@ class Fetched:
     logs: dict[str, bytes]  # number of a job → the end of its log
 
 
-def parse_fetch(rc: int | None, text: str) -> Fetched | None:
+def parse_fetch(rc: int | None, text: str) -> FetchAnswer | None:
     """Return what a host sent; None if it is incomplete, too large, or changed while it was read."""
     head, *parts = text.removesuffix("end\n").split("\nlog ", _MAX_LOGS)
     match = re.fullmatch(r"results ([0-9a-f]{64}|none)(?:\n(.*))?", head, re.DOTALL)
@@ -99,7 +99,7 @@ def parse_fetch(rc: int | None, text: str) -> Fetched | None:
         return None
     if results is not None and hashlib.sha256(results).hexdigest() != match[1]:
         return None
-    return Fetched(digest=match[1], results=results, logs=logs)
+    return FetchAnswer(digest=match[1], results=results, logs=logs)
 
 
 def _unpack(packed: str, max_bytes: int) -> bytes:

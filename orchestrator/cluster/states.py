@@ -51,7 +51,7 @@ class State:
         return self.reason in IN_TURN
 
 
-def state(
+def state_of(
     host: str,
     *,
     results: Results | None,
@@ -136,22 +136,22 @@ def depends_on_host(results: Results | None, job: Job | None) -> bool:
 
 def exit_status(states: Iterable[State]) -> int:
     """Return 0 if every host is done, 3 if a job is live or a state unknown, else 1."""
-    words = {one.word for one in states}
+    words = {state.word for state in states}
     if words & {*LIVE, "unknown"}:
         return UNFINISHED
     return COMPLETE if words <= {"done"} else BAD
 
 
-def folded(states: Sequence[State]) -> list[tuple[Word, str, tuple[State, ...]]]:
+def fold(states: Sequence[State]) -> list[tuple[Word, str, tuple[State, ...]]]:
     """Return (word, reason, its hosts), in the order of WORDS, most hosts first.
 
     Reasons that differ only in the host's name and its job's number are one, with HOST and without the number.
     """
     groups: dict[tuple[Word, str], list[State]] = {}
-    for one in states:
-        reason = re.sub(rf"(?<!\w){re.escape(one.host)}(?![\w-])", "HOST", one.reason)
-        reason = re.sub(rf"\bjob {re.escape(one.job)}\b", "job", reason) if one.job else reason
-        groups.setdefault((one.word, reason), []).append(one)
+    for state in states:
+        reason = re.sub(rf"(?<!\w){re.escape(state.host)}(?![\w-])", "HOST", state.reason)
+        reason = re.sub(rf"\bjob {re.escape(state.job)}\b", "job", reason) if state.job else reason
+        groups.setdefault((state.word, reason), []).append(state)
     order = sorted(groups.items(), key=lambda item: (WORDS.index(item[0][0]), -len(item[1])))
     return [
         (word, group[0].reason if len(group) == 1 else reason, tuple(group))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from orchestrator.cluster import folder, results, states
+from orchestrator.cluster import folder, states
 from orchestrator.cluster.engine import Engine, Host, Job, Submission, Unavailable
 from orchestrator.cluster.folder import Sweep
-from orchestrator.cluster.results import Results
+from orchestrator.cluster.results import Results, read_logs, read_results
 from orchestrator.cluster.slurm import GLANCE_S, Slurm
 from orchestrator.cluster.ssh import Ssh
 from orchestrator.cluster.states import State
@@ -43,8 +42,13 @@ class View:
     @property
     def exit_status_of_run(self) -> int:
         """0 if each host is done, has a job, or waits for its turn as the user asked."""
-        is_well = all(one.word in ("done", *states.LIVE) or one.is_in_turn for one in self.states)
+        is_well = all(state.word in ("done", *states.LIVE) or state.is_in_turn for state in self.states)
         return states.COMPLETE if is_well else states.BAD
+
+    @property
+    def live_jobs(self) -> dict[str, str]:
+        """Return host → its job that waits or runs."""
+        return {state.host: state.job for state in self.states if state.word in states.LIVE}
 
     def kind(self, host: str) -> str:
         """Return the kind of a host; "" if it is not known."""
@@ -69,7 +73,7 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     If the engine does not answer, `problem` says so, or Unavailable is raised if `patient`. `nodes` has all hosts if
     `patient`, else those whose state depends on it.
     """
-    problem, jobs_known = "", True
+    problem = ""
     nodes: Mapping[str, Host] = {}
     jobs: Mapping[str, Job] = {}
     try:
@@ -77,115 +81,107 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     except Unavailable as error:
         if patient:
             raise
-        problem, jobs_known = str(error), False
+        problem = str(error)
+    jobs_known = not problem
     if not folder.is_copy(sweep):  # fetching removes results from the hosts
         engine.fetch(sweep.hosts)
-    stored = _read_results(sweep)
-    logs = results.read_logs(sweep.path("log"))
+    names, is_allowed = frozenset(sweep.hosts), "--allow-misplaced" in sweep.words
+    files = {h: read_results(sweep.result(h), hosts=names, allow_misplaced=is_allowed) for h in sweep.hosts}
+    results = {host: file for host, file in files.items() if file is not None}
+    logs = read_logs(sweep.path("log"))
     if jobs_known:
         unlisted = {h: logs[h].job for h in sweep.hosts if h in logs and h not in jobs and logs[h].rc != 0}
-        jobs = {**engine.ended(unlisted), **jobs}
-    names = [h for h in sweep.hosts if patient or states.depends_on_host(stored.get(h), jobs.get(h))]
+        jobs = {**engine.find_ended(unlisted), **jobs}
+    asked = [h for h in sweep.hosts if patient or states.depends_on_host(files[h], jobs.get(h))]
     try:
-        nodes = engine.hosts(names) if names and not problem else {}
+        nodes = engine.hosts(asked) if asked and jobs_known else {}
     except Unavailable as error:
         if patient:
             raise
         problem = str(error)
-    refused = folder.refused_hosts(sweep)
-    now = datetime.datetime.now(datetime.UTC).isoformat()
+    refusals = folder.read_refusals(sweep)
+    now_utc = datetime.datetime.now(datetime.UTC).isoformat()
+    sessions = {host: file.started_utc for host, file in results.items()}
     return View(
         sweep=sweep,
         states=tuple(
-            states.state(
+            states.state_of(
                 host,
-                results=stored.get(host),
+                results=files[host],
                 log=logs.get(host),
                 job=jobs.get(host),
                 node=nodes.get(host),
-                refused=refused.get(host, ""),
+                refused=refusals.get(host, ""),
                 jobs_known=jobs_known,
             )
             for host in sweep.hosts
         ),
         differences=(
-            *differences({host: one.traits for host, one in stored.items()}),
-            *clocks({host: one.started_utc for host, one in stored.items()}, sweep.created_utc, now),
+            *differences({host: file.traits for host, file in results.items()}),
+            *clocks(sessions, sweep.created_utc, now_utc),
         ),
         nodes=nodes,
         jobs=jobs,
-        results=stored,
+        results=results,
         problem=problem,
     )
 
 
-def _read_results(sweep: Sweep) -> dict[str, Results]:
-    is_allowed, names = "--allow-misplaced" in sweep.words, frozenset(sweep.hosts)
-    stored = (
-        (h, results.read(sweep.result(h), hosts=names, allow_misplaced=is_allowed)) for h in sweep.hosts
-    )
-    return {host: one for host, one in stored if one is not None}
-
-
 def missing_jobs(view: View, words: Sequence[str] = (), *, retry_failed: bool = False) -> list[Submission]:
     """Return the jobs to start now, idle hosts first."""
-    sweep, nodes = view.sweep, view.nodes
+    sweep, unknown = view.sweep, Host(name="", idle=False)
     hosts = [
-        one.host
-        for one in view.states
-        if (one.left or (one.retry and retry_failed)) and not (one.host in nodes and nodes[one.host].problem)
+        view.nodes.get(state.host, replace(unknown, name=state.host))
+        for state in view.states
+        if state.left or (state.retry and retry_failed)
     ]
-    hosts.sort(key=lambda host: not (host in nodes and nodes[host].idle))
+    hosts = sorted((host for host in hosts if not host.problem), key=lambda host: not host.idle)
     return [
         Submission(
-            host=host,
+            host=host.name,
             words=tuple(words),
             lane=1 + number % sweep.at_once if sweep.at_once else 0,
-            limit_min=sweep.limits_min.get(view.kind(host), 0),
+            limit_min=sweep.limits_min.get(host.kind, 0),
         )
         for number, host in enumerate(hosts)
     ]
 
 
-def canaries(view: View, jobs: Iterable[Submission]) -> dict[str, str]:
-    """Return kind → the host whose job has to end well before others of the kind start."""
+def find_canaries(view: View, jobs: Iterable[Submission]) -> dict[str, str]:
+    """Return host of a job → the host whose job has to end well before: a canary of its kind."""
     if not view.sweep.canary:
         return {}
-    first = {view.kind(job.host): job.host for job in reversed(list(jobs))}
-    first |= {view.kind(one.host): one.host for one in reversed(view.states) if one.word in states.LIVE}
-    done = {view.kind(one.host) for one in view.states if one.word == "done"}
-    return {kind: host for kind, host in first.items() if kind not in done}
+    canaries = {view.kind(state.host): "" for state in view.states if state.word == "done"}
+    hosts = [job.host for job in jobs]
+    for host in (*view.live_jobs, *hosts):
+        canaries.setdefault(view.kind(host), host)
+    return {host: canaries[view.kind(host)] for host in hosts if canaries[view.kind(host)] not in ("", host)}
 
 
 def start(view: View, engine: Engine, jobs: Sequence[Submission]) -> tuple[dict[str, str], dict[str, str]]:
     """Start jobs: (host → its job, host → why it got none)."""
-    leaders = canaries(view, jobs)
-    accepted, refused = engine.submit(
-        [job for job in jobs if leaders.get(view.kind(job.host), job.host) == job.host]
-    )
-    ids = {one.host: one.job for one in view.states if one.word in states.LIVE} | accepted
-    followers = []
-    for job in jobs:
-        leader = leaders.get(view.kind(job.host), job.host)
-        if leader in ids and leader != job.host:
-            followers.append(dataclasses.replace(job, after=ids[leader]))
-        elif leader != job.host:
-            refused[job.host] = "the canary of its kind got no job"
-    if followers:
-        more, not_accepted = engine.submit(followers)
-        accepted, refused = accepted | more, refused | not_accepted
-    folder.store_refused(view.sweep, refused)
-    return accepted, refused
+    canaries = find_canaries(view, jobs)
+    job_ids, refusals = engine.submit([job for job in jobs if job.host not in canaries])
+    if canaries:
+        ids = view.live_jobs | job_ids
+        behind = [job for job in jobs if job.host in canaries]
+        refusals |= {job.host: "the canary of its kind got no job" for job in behind}
+        behind = [replace(job, after=ids[canaries[job.host]]) for job in behind if canaries[job.host] in ids]
+        more = engine.submit(behind)
+        job_ids, refusals = job_ids | more[0], {**refusals, **more[1]}
+        refusals = {host: why for host, why in refusals.items() if host not in job_ids}
+    folder.store_refusals(view.sweep, refusals)
+    return job_ids, refusals
 
 
-def _cancel_hopeless(engine: Engine, accepted: Mapping[str, str]) -> dict[str, str]:
+def _cancel_hopeless(engine: Engine, job_ids: Mapping[str, str]) -> dict[str, str]:
     """Cancel new jobs (host → job) that would wait for ever; return host → why. Slurm needs a moment for it."""
     ends = time.monotonic() + _SETTLES_S
-    while accepted:
+    while job_ids:
         try:
-            jobs = [job for host, job in engine.jobs().items() if accepted.get(host) == job.id]
+            jobs = [job for host, job in engine.jobs().items() if job_ids.get(host) == job.id]
         except Unavailable:
-            return {}
+            break
         is_known = all(job.phase != "waits" or job.reason not in ("", "None") for job in jobs)
         if is_known or time.monotonic() >= ends:
             hopeless = [job for job in jobs if job.hopeless]
@@ -202,13 +198,14 @@ def advance(sweep: Sweep, engine: Engine, *, retry_failed: bool = False) -> tupl
     """
     with folder.lock(sweep):
         view = look(sweep, engine, patient=True)
-        engine.cancel([view.jobs[one.host] for one in view.states if one.stuck and one.host in view.jobs])
+        stuck = [state.host for state in view.states if state.stuck]
+        engine.cancel([view.jobs[host] for host in stuck if host in view.jobs])
         retry = retry_failed and bool(view.results)
         jobs = missing_jobs(view, ["--retry-failed"] if retry else [], retry_failed=retry)
-        accepted, refused = start(view, engine, jobs)
-        if hopeless := _cancel_hopeless(engine, accepted):
-            folder.store_refused(sweep, refused | hopeless)
-        return len(jobs), [host for host in accepted if host not in hopeless]
+        job_ids, refusals = start(view, engine, jobs)
+        if hopeless := _cancel_hopeless(engine, job_ids):
+            folder.store_refusals(sweep, refusals | hopeless)
+        return len(jobs), [host for host in job_ids if host not in hopeless]
 
 
 def wait(sweep: Sweep, engine: Engine) -> View:
@@ -216,15 +213,12 @@ def wait(sweep: Sweep, engine: Engine) -> View:
     pause_s = _MIN_PAUSE_S
     while True:
         view = look(sweep, engine)
-        is_live = any(one.word in states.LIVE for one in view.states)
-        waiting = {one.host for one in view.states if one.word == "not submitted"}
-        jobs = (
-            [job for job in missing_jobs(view) if job.host in waiting]
-            if sweep.via == "ssh" and sweep.at_once
-            else []
-        )
-        if jobs:  # a job holds its place until it has ended, a moment after its results are here
-            is_live = bool(start(view, engine, jobs)[0] or view.jobs) or is_live
+        is_live = bool(view.live_jobs)
+        if sweep.via == "ssh" and sweep.at_once:
+            waiting = {state.host for state in view.states if state.word == "not submitted"}
+            jobs = [job for job in missing_jobs(view) if job.host in waiting]
+            if jobs:  # a job holds its place until it has ended, a moment after its results are here
+                is_live = bool(start(view, engine, jobs)[0] or view.jobs) or is_live
         if not is_live and not view.problem:
             return view
         time.sleep(pause_s)

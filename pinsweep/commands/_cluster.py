@@ -66,10 +66,10 @@ def options(begin: Callable[..., Any], *, run: bool) -> Callable[[Callable[..., 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def dispatch(**values: Any) -> Any:  # noqa: ANN401 (click's own)
-            chosen = {name: values.pop(name) for name in _NAMES if name in values}
-            if chosen["nodes"] is not None or _is_sweep(values.get("output")):
-                return begin(chosen, values)
-            for name, value in chosen.items():
+            cluster_options = {name: values.pop(name) for name in _NAMES if name in values}
+            if cluster_options["nodes"] is not None or _is_sweep(values.get("output")):
+                return begin(cluster_options, values)
+            for name, value in cluster_options.items():
                 if value:
                     option = f"--{name.replace('_', '-')}"
                     raise click.UsageError(f"{option} needs --nodes, or the folder of such a sweep")
@@ -93,7 +93,7 @@ def _is_sweep(output: Path | None) -> bool:
     return is_sweep(output)
 
 
-def run(chosen: dict[str, Any], values: dict[str, Any]) -> int:
+def run(cluster_options: dict[str, Any], values: dict[str, Any]) -> int:
     """Begin a sweep of many hosts, or continue one; return the exit status."""
     from orchestrator.cluster import begin, folder, submit
     from orchestrator.cluster.script import job_script
@@ -104,23 +104,23 @@ def run(chosen: dict[str, Any], values: dict[str, Any]) -> int:
     if values["output"] is None:
         raise UserError("-o", "missing: a sweep of many hosts needs a shared folder", "-o DIR/")
     engine_of = functools.partial(submit.engine_of, on_wait=_warn)
-    before, sweep, texts = _sweep(_request(chosen, values), engine_of)
+    before, sweep, texts = _sweep(_request(cluster_options, values), engine_of)
     engine = engine_of(sweep)
     if before is None:
         folder.make(sweep, texts, job_script(sweep))
     elif changes := begin.change(before, sweep, engine):
         say(f"job.sh is written again: continues {changes}", err=True)
-    missing, hosts = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
-    if missing:
+    job_count, hosts = submit.advance(sweep, engine, retry_failed=values.get("retry_failed", False))
+    if job_count:
         say(
             f"{_count(hosts)} submitted to {sweep.via}: {_fold(hosts)}" if hosts else "no host got a job",
             err=True,
         )
-    view = submit.wait(sweep, engine) if chosen["wait"] else submit.look(sweep, engine)
+    view = submit.wait(sweep, engine) if cluster_options["wait"] else submit.look(sweep, engine)
     _print(view, values["form"])
-    if not chosen["wait"]:
+    if not cluster_options["wait"]:
         say(f"see  pinsweep status {sweep.folder}", err=True)
-    return view.exit_status if chosen["wait"] else view.exit_status_of_run
+    return view.exit_status if cluster_options["wait"] else view.exit_status_of_run
 
 
 def _sweep(
@@ -133,7 +133,7 @@ def _sweep(
         return None, *begin.new_sweep(request, engine_of)
     before = folder.read(request.output)
     begin.refuse_other(before, request)
-    return before, begin.continued(before, request), {}
+    return before, begin.continue_sweep(before, request), {}
 
 
 def _warn(text: str) -> None:
@@ -142,7 +142,7 @@ def _warn(text: str) -> None:
     say_prose(printable(text), fg="yellow", err=True)
 
 
-def _request(chosen: dict[str, Any], values: dict[str, Any]) -> Request:
+def _request(cluster_options: dict[str, Any], values: dict[str, Any]) -> Request:
     from orchestrator.cluster.begin import Request
     from orchestrator.plan.prepare import PlanOptions
 
@@ -160,17 +160,17 @@ def _request(chosen: dict[str, Any], values: dict[str, Any]) -> Request:
             warm_up=not values["no_warm_up"],
             topology="pack:1 core:1 pu:1",
         ),
-        **{name: chosen[name] for name in _NAMES[:-1]},
+        **{name: cluster_options[name] for name in _NAMES[:-1]},
     )
 
 
-def plan(chosen: dict[str, Any], values: dict[str, Any]) -> None:
+def plan(cluster_options: dict[str, Any], values: dict[str, Any]) -> None:
     """Print the job and the commands that submit it; write nothing."""
     from orchestrator.cluster import submit
     from orchestrator.cluster.script import job_script
 
     engine_of = functools.partial(submit.engine_of, patient=False)
-    _, sweep, _ = _sweep(_request(chosen, values), engine_of)
+    _, sweep, _ = _sweep(_request(cluster_options, values), engine_of)
     view = submit.look(sweep, engine_of(sweep), patient=True)
     job, commands, warnings = job_script(sweep), _commands(view), _time_warnings(view)
     if values["form"] == "json":
@@ -204,11 +204,10 @@ def _commands(view: View) -> dict[str, str]:
     jobs = submit.missing_jobs(view)
     if view.sweep.via == "ssh":
         return {job.host: f"ssh HOST bash {shlex.quote(view.sweep.folder)}/job.sh" for job in jobs}
-    leaders = submit.canaries(view, jobs)
+    canaries = submit.find_canaries(view, jobs)
     commands = {}
     for job in jobs:
-        is_first = leaders.get(view.kind(job.host), job.host) == job.host
-        job_of_any = dataclasses.replace(job, host="HOST", after="" if is_first else "CANARY")
+        job_of_any = dataclasses.replace(job, host="HOST", after="CANARY" if job.host in canaries else "")
         commands[job.host] = shlex.join(slurm.submission(view.sweep, job_of_any))
     return commands
 
@@ -248,7 +247,7 @@ def _print(view: View, form: str, *, quiet: tuple[str, ...] = (), tickets: bool 
     from reports.health.hosts import document
 
     answer(document(view, quiet=quiet, tickets=tickets))
-    if any(one.retry for one in view.states):
+    if any(state.retry for state in view.states):
         say_prose(f"Run again what failed: pinsweep run -o {view.sweep.folder} --retry-failed", err=True)
     if view.problem:
         _warn(f"running jobs are not known: {view.problem}")
@@ -261,15 +260,15 @@ def _as_json(view: View) -> dict[str, Any]:
         "exit_status": view.exit_status,
         "problem": view.problem,
         "hosts": {
-            one.host: {
-                "state": one.word,
-                "reason": one.reason,
-                "done": one.done,
-                "runs": one.total,
-                "disturbed": view.results[one.host].disturbed if one.host in view.results else 0,
-                "job": one.job,
+            state.host: {
+                "state": state.word,
+                "reason": state.reason,
+                "done": state.done,
+                "runs": state.total,
+                "disturbed": view.results[state.host].disturbed if state.host in view.results else 0,
+                "job": state.job,
             }
-            for one in view.states
+            for state in view.states
         },
         "differences": [
             {"hosts": list(d.hosts), "what": d.what, "here": d.here, "others": d.others}

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cluster import folder, results
+from orchestrator.cluster import folder
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.home import Home
+from orchestrator.cluster.results import read_results
 from parsers.errors import UserError
 from tests.conftest import Cli
 from tests.waits import until
@@ -49,7 +50,7 @@ def test_results_come_home_and_are_continued_where_the_host_has_lost_them(
     second = pinsweep(*words)
 
     assert second.returncode == 0, second.stderr
-    found = results.read(shared)
+    found = read_results(shared)
     assert found is not None
     assert (found.done, found.total, found.sessions, found.complete) == (4, 4, 2, True)
     with sqlite3.connect(shared) as db:
@@ -72,7 +73,7 @@ def test_what_could_not_come_home_stays_and_is_taken_by_the_next_job(pinsweep: C
     shared.parent.mkdir()
     assert pinsweep(*words).returncode == 0
     assert (local.parent / "is-home").exists()
-    found = results.read(shared)
+    found = read_results(shared)
     assert found is not None
     assert found.complete
 
@@ -115,7 +116,7 @@ def test_what_cannot_be_read_here_is_kept_and_the_rest_is_gone_on_with(pinsweep:
     assert aside.read_bytes() == whole[: len(whole) // 2]
     assert f"stored as {aside}; continuing with {shared}" in done.stderr
     assert not (local.parent / "is-home").exists()  # nothing is removed here
-    found = results.read(shared)
+    found = read_results(shared)
     assert found is not None
     assert found.complete
 
@@ -134,7 +135,7 @@ def test_who_was_killed_behind_the_last_run_is_done_when_the_next_job_finds_noth
 
     assert pinsweep(*words).returncode == 0
 
-    found = results.read(shared)
+    found = read_results(shared)
     assert found is not None
     assert (found.sessions, found.complete) == (1, True)
 
@@ -147,7 +148,7 @@ def test_a_run_that_fails_is_told_by_the_tool_s_own_reason(pinsweep: Cli, tmp_pa
     done = pinsweep("run", experiment(tmp_path, "if test {x} = 2; then echo no room >&2; exit 5; fi; echo 1"), "-o", local, "--home", shared)  # fmt: skip
 
     assert done.returncode == 1
-    found = results.read(shared)
+    found = read_results(shared)
     assert found is not None
     assert (found.done, found.failed, found.total, found.complete) == (2, 2, 4, False)
     assert (local.parent / "is-home").exists()
@@ -159,7 +160,7 @@ def test_what_status_reads_of_a_file_is_guarded_as_elsewhere(pinsweep: Cli, tmp_
     assert pinsweep("run", experiment(tmp_path), "-o", path).returncode == 0
     with sqlite3.connect(path) as db:
         db.execute("UPDATE run SET status = 'misplaced', reason = 'ran on CPU 3' WHERE run_id = 1")
-    strict, allowed = results.read(path), results.read(path, allow_misplaced=True)
+    strict, allowed = read_results(path), read_results(path, allow_misplaced=True)
     assert strict is not None
     assert allowed is not None
     assert (strict.failed, strict.failure, strict.complete) == (1, "two: ran on CPU 3", False)
@@ -168,7 +169,7 @@ def test_what_status_reads_of_a_file_is_guarded_as_elsewhere(pinsweep: Cli, tmp_
     with sqlite3.connect(path) as db:
         db.executescript(f"PRAGMA foreign_keys = OFF; DROP TABLE run; CREATE VIEW run AS {endless};")
 
-    found = results.read(path)
+    found = read_results(path)
 
     assert found is not None
     assert found.problem == "n1.db: is damaged: run is a view, not a table"
@@ -177,11 +178,11 @@ def test_what_status_reads_of_a_file_is_guarded_as_elsewhere(pinsweep: Cli, tmp_
 def test_a_file_that_is_none_says_so(tmp_path: Path) -> None:
     (tmp_path / "n1.db").write_bytes(b"SQLite format 3\0" + b"x" * 500)
 
-    found = results.read(tmp_path / "n1.db")
+    found = read_results(tmp_path / "n1.db")
 
     assert found is not None
     assert "n1.db" in found.problem
-    assert results.read(tmp_path / "n2.db") is None
+    assert read_results(tmp_path / "n2.db") is None
 
 
 def test_the_log_of_a_job_that_is_stopped_names_what_goes_on_with_the_sweep(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def continue_in(where: str | Path, request: Request = SAME, **phases: Any) -> Sw
     """Continue the sweep of a folder; return what the folder holds then."""
     before = folder.read(Path(where))
     begin.refuse_other(before, request)
-    begin.change(before, begin.continued(before, request), Jobs(before, **phases))
+    begin.change(before, begin.continue_sweep(before, request), Jobs(before, **phases))
     return folder.read(Path(where))
 
 
@@ -237,7 +237,7 @@ def test_a_hostile_sweep_json_is_refused(acc: Sweep, change: dict[str, object]) 
 
 @pytest.mark.parametrize("kind", ["fifo", "deep", "large", "device", "link"])
 def test_special_and_huge_files_are_not_read(acc: Sweep, kind: str) -> None:
-    for path in (acc.path("sweep.json"), acc.path(folder.REFUSED), acc.path("log", "n1.7")):
+    for path in (acc.path("sweep.json"), acc.path(folder.REFUSALS), acc.path("log", "n1.7")):
         path.unlink(missing_ok=True)
         if kind == "fifo":
             os.mkfifo(path)
@@ -251,7 +251,7 @@ def test_special_and_huge_files_are_not_read(acc: Sweep, kind: str) -> None:
 
     with pytest.raises(UserError):
         folder.read(Path(acc.folder))
-    assert folder.refused_hosts(acc) == {}
+    assert folder.read_refusals(acc) == {}
     assert results.read_logs(acc.path("log"))["n1"].rc is None
 
 

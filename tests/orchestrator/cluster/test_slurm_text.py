@@ -35,7 +35,7 @@ n10|53|REQUEUE_HOLD|JobHeldAdmin
 
 
 def test_hosts_that_can_have_no_job_say_why() -> None:
-    hosts = slurm_text.hosts(SINFO, [f"n{number}" for number in range(1, 9)])
+    hosts = slurm_text.parse_hosts(SINFO, [f"n{number}" for number in range(1, 9)])
 
     assert {name: host.problem for name, host in hosts.items()} == {
         "n1": "",
@@ -57,7 +57,7 @@ def test_hosts_that_can_have_no_job_say_why() -> None:
     [("", 1440, 1440, 0), ("short", 30, 0, 0), ("main,short", 1440, 1440, 0), ("other", 0, 0, 0)],
 )
 def test_how_long_a_job_may_last_is_the_partition_s_word(partitions: str, n1: int, n2: int, n4: int) -> None:
-    hosts = slurm_text.hosts(SINFO, ["n1", "n2", "n4"], partitions=partitions)
+    hosts = slurm_text.parse_hosts(SINFO, ["n1", "n2", "n4"], partitions=partitions)
 
     assert [host.allowed_min for host in hosts.values()] == [n1, n2, n4]
 
@@ -102,15 +102,15 @@ def test_hosts_that_will_take_a_job_are_not_skipped() -> None:
     others = ["down~", "drained~", "reboot*", "maint*", "future~", "unknown*", "drained$", "fail", "inval"]
     text = "".join(f"{state}|{state}|2:32:1|(null)|main*|infinite|none\n" for state in usable + others)
 
-    hosts = slurm_text.hosts(text, usable + others, reserved=True)
+    hosts = slurm_text.parse_hosts(text, usable + others, reserved=True)
 
     assert [name for name, host in hosts.items() if not host.problem] == usable
     assert not hosts["idle~"].idle  # hosts that are up come first
-    assert "--reservation" in slurm_text.hosts(text, ["maint"])["maint"].problem
+    assert "--reservation" in slurm_text.parse_hosts(text, ["maint"])["maint"].problem
 
 
 def test_the_newest_job_of_a_host_counts_and_one_that_is_not_over_before_those_that_are() -> None:
-    jobs = slurm_text.jobs(SQUEUE)
+    jobs = slurm_text.parse_jobs(SQUEUE)
 
     assert {host: (job.id, job.phase, job.hopeless) for host, job in jobs.items()} == {
         "n1": ("42", "waits", False),
@@ -160,10 +160,10 @@ def test_without_an_answer_the_outcome_is_not_known(stderr: str) -> None:
 def test_how_jobs_ended_that_squeue_forgot() -> None:
     said = "7|CANCELLED by 0\n8|TIMEOUT\n9|RUNNING\n10|PREEMPTED\n"
 
-    found = slurm_text.ended(said, {"n1": "7", "n2": "8", "n3": "9", "n4": "11"})
+    found = slurm_text.parse_ended(said, {"n1": "7", "n2": "8", "n3": "9", "n4": "11"})
 
     assert {host: (job.id, job.phase, job.state) for host, job in found.items()} == {
         "n1": ("7", "over", "CANCELLED"),
         "n2": ("8", "over", "TIMEOUT"),
     }
-    assert slurm_text.ended("sacct: error: Slurm accounting storage is disabled\n", {"n1": "7"}) == {}
+    assert slurm_text.parse_ended("sacct: error: Slurm accounting storage is disabled\n", {"n1": "7"}) == {}

@@ -17,7 +17,7 @@ from orchestrator.cluster import ssh, ssh_text
 from orchestrator.cluster.engine import Host
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.ssh import Ssh
-from orchestrator.cluster.ssh_text import Looked, parse_fetch, parse_look
+from orchestrator.cluster.ssh_text import LookAnswer, parse_fetch, parse_look
 from tests.waits import until
 
 
@@ -43,26 +43,26 @@ def ask(folder: Path, call: str, *, shell: str = "sh", more: str = "", **values:
 
 
 @pytest.mark.parametrize(
-    ("rc", "text", "looked"),
+    ("rc", "text", "answer"),
     [
-        (0, "free\nshared\npython\nnothing\n2:32:2\n", Looked(host=Host(name="n1", kind="2:32:2"))),
+        (0, "free\nshared\npython\nnothing\n2:32:2\n", LookAnswer(host=Host(name="n1", kind="2:32:2"))),
         (
             0,
             "runs\napart\npython\nstored\n2:32:2\n",
-            Looked(
+            LookAnswer(
                 host=Host(name="n1", kind="2:32:2", idle=False), runs=True, is_apart=True, has_results=True
             ),
         ),
-        (None, "", Looked(host=Host(name="n1", problem="no answer within 20 s", silent=True))),
+        (None, "", LookAnswer(host=Host(name="n1", problem="no answer within 20 s", silent=True))),
         (
             255,
             "x\nssh: No route to host\n",
-            Looked(host=Host(name="n1", problem="ssh: No route to host", silent=True)),
+            LookAnswer(host=Host(name="n1", problem="ssh: No route to host", silent=True)),
         ),
     ],
 )
-def test_a_host_by_its_answer(rc: int | None, text: str, looked: Looked) -> None:
-    assert parse_look("n1", rc, text) == looked
+def test_a_host_by_its_answer(rc: int | None, text: str, answer: LookAnswer) -> None:
+    assert parse_look("n1", rc, text) == answer
 
 
 def test_a_host_with_a_slurmd_or_without_python_gets_no_job() -> None:

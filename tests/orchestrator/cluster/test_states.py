@@ -103,15 +103,15 @@ def test_the_state_of_a_host(
 ) -> None:
     refused = "QOSMaxSubmitJobPerUserLimit" if word == "not submitted" else ""
 
-    one = states.state("n7", results=results, log=log, job=about, node=node, refused=refused)
+    state = states.state_of("n7", results=results, log=log, job=about, node=node, refused=refused)
 
-    assert (one.word, one.left) == (word, left)
-    assert reason in one.reason
-    assert bool(reason) == bool(one.reason)
+    assert (state.word, state.left) == (word, left)
+    assert reason in state.reason
+    assert bool(reason) == bool(state.reason)
 
 
 def test_behind_a_canary_that_failed_nothing_has_failed() -> None:
-    assert states.state("n7", results=None, log=None, job=BEHIND_CANARY, node=UP).word == "not submitted"
+    assert states.state_of("n7", results=None, log=None, job=BEHIND_CANARY, node=UP).word == "not submitted"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_exit_status(words: tuple[str, ...], status: int) -> None:
 
 
 def test_hosts_of_one_state_and_reason_are_one_row() -> None:
-    rows = states.folded(hosts("lost", "done", "done", "running", "done"))
+    rows = states.fold(hosts("lost", "done", "done", "running", "done"))
 
     assert [(word, len(group)) for word, _, group in rows] == [("done", 3), ("running", 1), ("lost", 1)]
 
@@ -165,11 +165,11 @@ def test_reasons_that_differ_in_the_host_and_its_job_are_one_row() -> None:
         "n7": "job 56 CANCELLED",
         **{host: f"cannot make /tmp/pinsweep-3f9a12bc-{host}" for host in ("n8", "n9")},
     }
-    rows = states.folded(
+    rows = states.fold(
         [State(host=host, word="skipped", reason=text, job=f"5{host[1:]}") for host, text in reasons.items()]
     )
 
-    assert [(reason, [one.host for one in group]) for _, reason, group in rows] == [
+    assert [(reason, [state.host for state in group]) for _, reason, group in rows] == [
         (unknown.format("HOST"), ["n1", "n2", "n10"]),
         ("job CANCELLED", ["n5", "n6"]),
         ("cannot make /tmp/pinsweep-3f9a12bc-HOST", ["n8", "n9"]),
