@@ -57,9 +57,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Copy the one RESULT to FILE instead, whole, even while `pinsweep run` writes into it.",
 )
-@click.pass_context
 def command(
-    context: click.Context,
     results: tuple[Path, ...],
     form: str | None,
     shape: str,
@@ -75,13 +73,14 @@ def command(
 
     paths = result_files(results)
     if copy is not None:
-        _options.refuse_other_kind(copy)
-        _copy(context, paths, copy)
+        if form or tool or output or shape != "long":
+            raise click.UsageError("--copy copies the whole file: leave the other options out")
+        _copy(paths, copy)
         return 0
     if output is not None:
         refuse_output(output, paths)
     left_out: list[str] = []
-    shown: Iterable[str] = ()  # where the terminal shows the table itself, and no line is to stand in it
+    shown: Iterable[str] = ()  # a terminal shows the table itself, and no progress line may be in it
     with progress.doing("writing the table", reading=True) as watched:
         form = form or _form_of(output)
         table, all_read = _options.of_readable(
@@ -95,18 +94,15 @@ def command(
         elif sys.stdout.isatty():
             shown = table
         else:
-            _print(table)
-    for why in left_out:
-        say(why, fg="yellow", err=True)
-    _print(shown)
+            for piece in table:
+                data(piece)
+    for note in left_out:
+        say(note, fg="yellow", err=True)
+    for piece in shown:
+        data(piece)
     if output is not None:
         say(f"wrote  {output}", err=True)
     return 0 if all_read else 1
-
-
-def _print(table: Iterable[str]) -> None:
-    for piece in table:
-        data(piece)
 
 
 _ENDINGS: Final = {".parquet": "parquet", ".json": "json"}
@@ -123,22 +119,12 @@ def _form_of(output: Path | None) -> str:
     return _ENDINGS.get(ending, "csv")
 
 
-def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
-    from click.core import ParameterSource
-
+def _copy(paths: list[Path], target: Path) -> None:
     from reports.results.write import ANOTHER_COPY, copy_result, refuse_output
 
-    given = [
-        name
-        for name in context.params
-        if name not in ("results", "copy")
-        and context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-    ]
-    if given:
-        option = {"form": "format"}.get(given[0], given[0])
-        raise click.UsageError(f"--copy copies the whole file: leave --{option} out")
     if len(paths) != 1:
         raise click.UsageError(f"--copy copies one RESULT, {len(paths)} given")
+    _options.refuse_other_kind(target)
     refuse_output(target, paths, hint=ANOTHER_COPY)
     with progress.doing("copying"):
         copy_result(paths[0], target)

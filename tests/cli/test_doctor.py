@@ -131,24 +131,3 @@ def test_planning_on_a_capture_is_planning_on_the_machine(pinsweep: Cli, tmp_pat
     assert plan("--topology", "here") == here
     assert plan("--topology", "here/topology.json") == here
     assert json.loads((tmp_path / "here" / "facts.json").read_text())["kernel"] == os.uname().release
-
-
-def test_a_captured_machine_says_how_to_get_an_isolated_cpu(pinsweep: Cli, tmp_path: Path) -> None:
-    """The reason of a cell that is skipped for it: what was asked, what there is, what to type."""
-    capture = json.loads((FIXTURES / "two-socket-smt.json").read_text())
-    capture["files"]["devices/system/cpu/isolated"] = "3,7\n"
-    capture["allowed"] = {"cpus": "0-2,4-6"}
-    (tmp_path / "isolated.json").write_text(json.dumps(capture))
-    (tmp_path / "e.yaml").write_text(
-        'schema: 1\ntitle: e\ntool: command\nfixed: {command: echo 7, metrics: {n: {regex: "(7)"}}}\n'
-        "matrix: {place: [pu 3, core 3, pu 0]}\nrepeats: 1\n"
-    )
-
-    done = pinsweep("plan", "e.yaml", "--topology", "isolated.json")
-
-    assert [line for line in done.stderr.splitlines() if line.startswith("skipped")] == [
-        f"skipped  e  place={what}: {what} may not be used here: allowed are PUs 0-2,4-6; "
-        f"it is isolated: `taskset -c {wider} pinsweep …` allows it"
-        for what, wider in (("pu 3", "0-6"), ("core 3", "0-7"))
-    ]
-    assert "--physcpubind=0" in done.stdout

@@ -418,36 +418,12 @@ def test_who_is_waited_for_is_told() -> None:
     assert [one["scratch"] for one in told] == [None, "/scratch", None]
 
 
-# --- eight tasks, by the help and the schemas alone --------------------------------------------------------
+# --- tasks, by the schemas alone ---------------------------------------------------------------------------
 
 
 def ask(pinsweep: Cli, name: str, *words: str) -> Any:
     """Ask as a program does: read the document, whatever the exit status."""
     return checked(name, pinsweep(*words, "--format", "json").stdout)
-
-
-def test_task_1_is_the_machine_quiet(called: Cli) -> None:
-    told = ask(called, "doctor", "doctor")
-
-    quiet, why = told["quiet"], [found["what"] for found in told["noise"] if found["level"] == "warn"]
-    assert quiet == (not why)
-
-
-def test_task_2_how_long_will_it_take_and_which_cells_are_skipped_and_why(called: Cli, here: Path) -> None:
-    told = ask(called, "plan", "plan", "elsewhere.yaml")
-
-    assert 0 < told["total_s"]["estimate"] <= told["total_s"]["at_most"] <= told["total_s"]["limit"]
-    skipped = [(cell["labels"]["place"], cell["reason"]) for cell in told["skipped"]]
-    assert [place for place, _ in skipped] == ["numa_node 77"]
-    assert all(reason for _, reason in skipped)
-
-
-def test_task_3_run_and_list_the_runs_that_failed_with_reasons(pinsweep: Cli, here: Path) -> None:
-    told = ask(pinsweep, "run", "run", "fails.yaml", "-o", "task.db", "--allow-disturbed")
-
-    failed = [(run["labels"]["level"], run["status"], run["reason"]) for run in told["failed"]]
-    assert [one[:2] for one in failed] == [("nothing", "failed")]
-    assert all(reason for *_, reason in failed)
 
 
 def test_task_4_the_median_of_a_given_cell_with_its_unit(called: Cli, here: Path) -> None:
@@ -501,15 +477,6 @@ def test_task_7_which_hosts_are_slow_or_missing(called: Cli, here: Path) -> None
 
     assert told["accused"] == ["n04"]
     assert [host for gap in told["gaps"] for host in gap["of"]] == ["n10"]
-
-
-def test_task_8_what_is_in_a_captured_text(called: Cli, here: Path) -> None:
-    told = ask(called, "parse", "parse", "stream.txt")
-
-    rates = {
-        row["kernel"]: row["value"] for row in told["measurements"] if (row["metric"], row["unit"]) == ("bandwidth", "B/s")
-    }  # fmt: skip
-    assert {*rates} == {"copy", "scale", "add", "triad"}
 
 
 TASKS = [

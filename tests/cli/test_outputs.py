@@ -279,9 +279,8 @@ def test_a_copy_holds_nothing_of_a_commit_that_is_under_way(called: Cli, here: P
     ("words", "says"),
     [
         ("export a.db b.db --copy c.db", "copies one RESULT, 2 given"),
-        ("export a.db --copy c.db -o d.csv", "leave --output out"),
-        ("export a.db --copy c.db --format json", "leave --format out"),
-        ("export a.db --copy c.db --shape long", "leave --shape out"),
+        ("export a.db --copy c.db -o d.csv", "leave the other options out"),
+        ("export a.db --copy c.db --shape wide", "leave the other options out"),
         ("export a.db --copy a.db", "is what is read"),
         ("export log.txt --copy c.db", "not a pinsweep result file"),
         ("export none.db --copy c.db", "no such file"),
