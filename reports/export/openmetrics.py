@@ -49,6 +49,10 @@ _CELL_FAMILIES: Final = ("repeats", "doubtful")
 _RESERVED: Final = frozenset({"job", "instance", "le", "quantile", "checks"})
 """Labels that Prometheus sets itself, or that mean something to it or here."""
 
+_COLUMNS: Final = (
+    "tool", "file", "host", "program", "sweep", "point_id", "axes", "place", "relation", "pu_count", "better", "derived",
+)  # fmt: skip
+
 _STATES: Final = (*STATUSES, "unreadable")
 
 Row = Mapping[str, Any]
@@ -71,10 +75,10 @@ def _last_measured(measurements: Measurements) -> pd.DataFrame:
     """Return the numbers that are compared, of the last measured file of each host, program and cell."""
     keys = ["host", "program", "point_id"]
     runs = measurements.runs.join(measurements.sessions["time"], on="session")
-    order = runs[runs["counts"]].sort_values(["time", "started_utc", "file"])
+    order = runs[runs["counts"].astype(bool)].sort_values(["time", "started_utc", "file"])
     last = order.drop_duplicates(keys, keep="last")[[*keys, "file"]]
-    frame = measurements.frame().merge(last, on=[*keys, "file"])
-    return frame[(frame["better"] != "neither") | frame["derived"]]
+    frame = measurements.frame(*_COLUMNS).merge(last, on=[*keys, "file"])
+    return frame[(frame["better"] != "neither") | frame["derived"].astype(bool)]
 
 
 def _medians(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -99,7 +103,7 @@ def _numbers(rows: Iterable[Row], names: Mapping[int, tuple[str, Name]]) -> Iter
             if tuple(labels.items()) in samples:  # an edited experiment left another cell that looks the same
                 labels["cell"] = row["point_id"]
             samples[tuple(labels.items())] = row["median"] * factor
-        yield Family(name=name, unit=unit, text=words, samples=tuple(samples.items()))
+        yield Family(name=name, unit=unit, text=words, samples=samples)
 
 
 def _cells(rows: Iterable[Row]) -> Iterator[Family]:
@@ -109,35 +113,34 @@ def _cells(rows: Iterable[Row]) -> Iterator[Family]:
         repeats = {cell: max(row["repeats"] for row in numbers) for cell, numbers in cells.items()}
         flags = {cell: joined(row["flags"] for row in numbers) for cell, numbers in cells.items()}
         flagged = {
-            (*cell, *([("checks", ids)] if ids else [])): len(checks_of(ids)) for cell, ids in flags.items()
+            (*cell, ("checks", ids)) if ids else cell: len(checks_of(ids)) for cell, ids in flags.items()
         }
-        texts = (
-            f"Runs of a cell of {tool} behind each median.",
-            f"Checks of pinsweep audit that doubt a cell of {tool}; 0: none.",
-        )
-        for name, words, samples in zip(_CELL_FAMILIES, texts, (repeats, flagged), strict=True):
-            yield Family(name=f"pinsweep_{tool}_{name}", unit="", text=words, samples=tuple(samples.items()))
+        words = f"Runs of a cell of {tool} behind each median."
+        yield Family(name=f"pinsweep_{tool}_repeats", text=words, samples=repeats)
+        words = f"Checks of pinsweep audit that doubt a cell of {tool}; 0: none."
+        yield Family(name=f"pinsweep_{tool}_doubtful", text=words, samples=flagged)
 
 
 def _hosts(measurements: Measurements) -> Iterator[Family]:
     """Yield how the runs of each host ended, and when the last of them began."""
-    runs = measurements.runs[~measurements.runs["warm_up"]]
+    runs = measurements.runs[~measurements.runs["warm_up"].astype(bool)]
     states = runs["status"].replace("taken in", "ok")
     states = states.mask((states == "ok") & (runs["disturbance"] != ""), "disturbed")  # it was allowed
     counts = states.groupby(runs["host"], sort=False).value_counts()
-    ended = {
-        (("host", host), ("status", state)): float(counts.get((host, state), 0))
+    ended: dict[Labels, float] = {
+        (("host", str(host)), ("status", str(state))): float(counts.get((host, state), 0))
         for host in runs["host"].unique()
         for state in _STATES
     }
-    yield Family(name="pinsweep_runs", unit="", text="Runs by how they ended.", samples=tuple(ended.items()))
-    started = runs[~runs["captured"]].groupby("host", sort=False)["started_utc"].max()
+    yield Family(name="pinsweep_runs", text="Runs by how they ended.", samples=ended)
+    started = runs[~runs["captured"].astype(bool)].groupby("host", sort=False)["started_utc"].max()
     times = {(("host", str(host)),): _seconds(time) for host, time in started.items()}
+    words = "When the last run began, seconds since 1970."
     yield Family(
         name="pinsweep_last_run_timestamp_seconds",
         unit="seconds",
-        text="When the last run began, seconds since 1970.",
-        samples=tuple((host, time) for host, time in times.items() if time is not None),
+        text=words,
+        samples={host: time for host, time in times.items() if time},
     )
 
 
@@ -151,15 +154,16 @@ def _infos(results: Results) -> Family:
     ]
     words = "What a host was in its last session; always 1."
     return Family(
-        name="pinsweep_host_info", unit="", text=words, samples=tuple((tuple(own.items()), 1.0) for own in labels)
-    )  # fmt: skip
+        name="pinsweep_host_info", text=words, samples={tuple(host.items()): 1.0 for host in labels}
+    )
 
 
-def _seconds(started_utc: str) -> float | None:
+def _seconds(started_utc: str) -> float:
+    """Return seconds since 1970; 0 if the text of the file is not a time."""
     try:
         return datetime.fromisoformat(started_utc).timestamp()
     except ValueError:
-        return None
+        return 0.0
 
 
 # --- names and labels --------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def as_metrics(fleet: Fleet) -> str:
     def family(name: str, text: str, samples: Mapping[Any, float], unit: str = "") -> Family:
         return Family(
             name=f"pinsweep_fleet_{name}", unit=unit, text=text,
-            samples=tuple((key if isinstance(key, tuple) else (("host", key),), float(value)) for key, value in samples.items()),
+            samples={key if isinstance(key, tuple) else (("host", key),): float(value) for key, value in samples.items()},
         )  # fmt: skip
 
     return exposition(

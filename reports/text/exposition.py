@@ -6,7 +6,7 @@ Gauges only, and no timestamps: the textfile collector refuses other types, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -18,9 +18,9 @@ class Family:
     """A metric family with all its samples."""
 
     name: str
-    unit: str  # the end of the name; "" for a plain number
     text: str
-    samples: tuple[tuple[Labels, float], ...]
+    samples: Mapping[Labels, float]
+    unit: str = ""  # the end of the name; "" for a plain number
 
 
 def exposition(families: Iterable[Family]) -> str:
@@ -31,7 +31,7 @@ def exposition(families: Iterable[Family]) -> str:
     gauges = []
     for family in families:
         gauge = GaugeMetricFamily(family.name, family.text, unit=family.unit)
-        for labels, value in family.samples:
+        for labels, value in family.samples.items():
             # UTF-8 has no lone surrogates; 2.04e-07, not 2.0400000000000002e-07
             texts = {name: text.encode("utf-8", "replace").decode() for name, text in labels}
             gauge.add_sample(family.name, texts, float(f"{value:.12g}"))

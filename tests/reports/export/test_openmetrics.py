@@ -54,7 +54,7 @@ def test_both_readers_agree_on_every_sample(text: str) -> None:
 
 
 def test_a_file_name_that_is_no_utf_8_can_be_written() -> None:
-    family = Family(name="a", unit="", text="", samples=(((("file", "x\udc80"),), 1.0),))
+    family = Family(name="a", text="", samples={(("file", "x\udc80"),): 1.0})
 
     assert read(exposition([family])) == {"a": {(("file", "x?"),): 1}}
 
@@ -294,3 +294,16 @@ def test_a_table_names_the_checks_that_doubt_a_cell(make: Any, tmp_path: Path, s
 
     assert "doubted_by" not in plain[0]
     assert {(row["threads"], row["doubted_by"]) for row in marked} == {("1", ""), ("2", "G11")}
+
+
+@pytest.mark.parametrize(("texts", "runs"), [((), {}), (("no table",), {"unreadable": 1})])
+def test_a_file_without_numbers_has_its_runs(
+    make: Any, tmp_path: Path, texts: tuple[str, ...], runs: dict[str, int]
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for printed in texts:
+        maker.add("p", "imb", {"benchmark": "PingPong"}, printed)
+    got = read(openmetrics.text(load([maker.write()])))
+
+    ended = got.get("pinsweep_runs", {})
+    assert {dict(labels)["status"]: count for labels, count in ended.items() if count} == runs
