@@ -40,21 +40,19 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
     if not module.PROGRAMS and not module.KERNEL:
         return Program(name="", path="")  # the command line of the experiment names it
     variable = f"PINSWEEP_{tool.upper()}"
-    asked = os.environ.get(variable)
-    where = variable if asked else f"{tool} in tools.yaml"
-    asked = asked or configured().get(tool)
-    if asked == "kernel" and not module.KERNEL:
+    named = os.environ.get(variable) or configured().get(tool)
+    where = variable if os.environ.get(variable) else f"{tool} in tools.yaml"
+    if named == "kernel" and not module.KERNEL:
         raise UserError(where, f"pinsweep has no kernel for {tool}", module.INSTALL)
-    if asked and asked != "kernel":
-        path = planted.which(
-            asked, hint=f"set it to the path of the program that you mean: {variable}=/…/{Path(asked).name}"
-        )
+    if named and named != "kernel":
+        hint = f"set it to the path of the program that you mean: {variable}=/…/{Path(named).name}"
+        path = planted.which(named, hint=hint)
         if not path:
-            raise UserError(where, f"{asked} is not an executable file", f"unset it, or: {module.INSTALL}")
+            raise UserError(where, f"{named} is not an executable file", f"unset it, or: {module.INSTALL}")
         return _describe(tool, path, elsewhere)
-    if asked != "kernel":
+    if named != "kernel":
         for path in _candidates(module.PROGRAMS):
-            is_tool, is_script = _holds(path, module.SIGNATURE), _first_line(path).startswith("#!")
+            is_tool, is_script = module.SIGNATURE.lower() in _content(path).lower(), bool(_script(path))
             if not (is_tool or is_script or _answers(tool)):
                 continue  # another program of that name, such as ImageMagick's stream
             hint = f"if you mean it: {variable}={path}"
@@ -104,22 +102,19 @@ def _candidates(names: Iterable[str]) -> Iterable[str]:
         yield from filter(None, (shutil.which(name, path=folder) for folder in folders))
 
 
-def _holds(path: str, signature: bytes) -> bool:
-    """Tell whether a file holds some bytes, in whatever case."""
+def _content(path: str) -> bytes:
+    """Return what is in a file; empty if it cannot be read."""
     try:
         with open_file(Path(path), links=True) as file:
-            return signature.lower() in file.read().lower()
+            return file.read()
     except OSError:
-        return False
+        return b""
 
 
-def _first_line(path: str) -> str:
-    """Return the first line of a script; something else for an executable, "" if it cannot be read."""
-    try:
-        with open_file(Path(path), links=True) as file:
-            return file.readline(200).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
+def _script(path: str) -> str:
+    """Return the first line of a script, "" for any other file."""
+    line = _content(path)[:200].partition(b"\n")[0].decode("utf-8", "replace").strip()
+    return line if line.startswith("#!") else ""
 
 
 def _answers(tool: str) -> bool:
@@ -134,17 +129,9 @@ def _version(tool: str, path: str, env: Mapping[str, str] | None = None) -> str:
     if module.PROGRAMS and module.KERNEL:
         return ""  # `version_argv` is the kernel's: the tool itself says its version when it runs
     argv = module.version_argv(path)
-    version = module.version(_ask(argv, env) if argv else _texts(path))
+    text = _ask(argv, env) if argv else b"\n".join(re.findall(rb"[ -~]{4,}", _content(path))).decode()
+    version = module.version(text)
     return version if any(map(str.isdigit, version)) else ""  # "Invalid command '--version'"
-
-
-def _texts(path: str) -> str:
-    """Return the texts in an executable, of those that cannot be asked for their version; empty if it cannot be read."""
-    try:
-        with open_file(Path(path), links=True) as file:
-            return "\n".join(text.decode() for text in re.findall(rb"[ -~]{4,}", file.read()))
-    except OSError:
-        return ""
 
 
 def _kernel(tool: str, elsewhere: bool) -> Program | str:
@@ -169,7 +156,7 @@ def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
         if not elsewhere:
             return found
         found = Probed()
-    first = _first_line(path)
+    script = _script(path)
     return Program(
         name=Path(path).name,
         path=path,
@@ -177,7 +164,7 @@ def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
         sha256=checksum(path),
         env=found.env,
         helpers=found.helpers,
-        notes={**found.notes, **({"script": first} if first.startswith("#!") else {})},
+        notes={**found.notes, **({"script": script} if script else {})},
     )
 
 
@@ -211,5 +198,5 @@ def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:
     """Return what a program prints about itself; empty if it does not answer."""
     if not argv:
         return ""
-    said = ask(argv, timeout_s=_ASK_TIMEOUT_S, env={**os.environ, **(env or {})})
-    return (said.stdout + b"\n" + said.stderr).decode("utf-8", "replace") if said else ""
+    answer = ask(argv, timeout_s=_ASK_TIMEOUT_S, env={**os.environ, **(env or {})})
+    return (answer.stdout + b"\n" + answer.stderr).decode("utf-8", "replace") if answer else ""

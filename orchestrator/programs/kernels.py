@@ -1,13 +1,11 @@
-"""The embedded C kernels: found, compiled once per CPU type with the machine's own compiler, kept in the user's cache.
+"""The built-in C kernels, compiled once per CPU type with the host's compiler and stored in the user's cache.
 
-A cached program is named by everything that decided it: sources, compiler, options, and the CPU that
-`-march=native` looked at. So a home shared by different CPUs holds one program for each, a new compiler or a new
-pinsweep builds anew, and nothing is ever rebuilt in place.
+The path of a program names all that decides it: sources, options, the CPU that `-march=native` sees, and the compiler.
+So hosts with different CPUs can share a home, a new compiler or pinsweep compiles again, and nothing is replaced.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import platform
@@ -16,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from orchestrator.machine import planted, safe_files
+from orchestrator.machine import planted
 from orchestrator.machine.ask import ask
 from orchestrator.machine.user_folders import cache_folder
 from parsers.errors import UserError
@@ -58,56 +56,40 @@ def kernel_names() -> tuple[str, ...]:
 def build(name: str, cache: Path | None = None) -> Path:
     """Return the path of a kernel ("stream", "memlat", "poke") for this CPU; compile it if the cache has none that fits.
 
-    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Where there is no compiler, as on many compute nodes, one that
-    was compiled of these sources for this CPU is taken: a home that hosts share has it, if one of them could compile.
-    Raises UserError where there is neither, no OpenMP, or no place to keep an executable.
+    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Without a compiler, as on many compute nodes,
+    the newest program is taken that one has made of these sources for this CPU. Raises UserError if there is neither,
+    no OpenMP, or no place to store an executable.
     """
-    _check_name(name)
+    if name not in kernel_names():
+        raise UserError(name, "no kernel of that name", f"kernels: {', '.join(kernel_names())}")
+    source, cache = sources_folder() / f"{name}.c", cache or cache_folder() / "kernels"
     options = (*OPTIONS, *_NATIVE.get(platform.machine(), ()))
-    source = sources_folder() / f"{name}.c"
-    cache = cache if cache is not None else _user_cache()
-    note = cache / f"{_key(source, '', options)}.{name}"  # which one it is, without a word of the compiler
     try:
         compiler = find_compiler()
     except NoCompiler:
-        if kept := _noted(note, cache):
-            return kept
-        raise
-    program = compile_cached(source, compiler, options, cache)
-    _take_note(note, program)
-    return program
-
-
-def _noted(note: Path, cache: Path) -> Path | None:
-    """Return the program that a note names, if it is there."""
-    try:
-        key = safe_files.head(note).decode("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    program = cache / key / note.suffix.removeprefix(".")
-    if not re.fullmatch("[0-9a-f]{20}", key) or not os.access(program, os.X_OK):
-        return None
-    _refuse_shared(program)
-    return program
-
-
-def _take_note(note: Path, program: Path) -> None:
-    """Write which program was made for this CPU, whole or not at all; a cache that cannot be written goes without."""
-    key = program.parent.name
-    with contextlib.suppress(OSError):
-        if not note.exists() or note.read_text("ascii", "replace") != key:
-            with safe_files.replacement(note) as file:
-                file.write(key.encode())
+        programs = [
+            path for path in cache.glob(f"{_key(source, options)}-*/{name}") if os.access(path, os.X_OK)
+        ]
+        if not programs:
+            raise
+        program = max(programs, key=lambda path: path.stat().st_mtime_ns)
+        _refuse_shared(program)
+        return program
+    return compile_cached(source, compiler, options, cache)
 
 
 def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache: Path) -> Path:
-    """Compile one source, or find the program that the same compiler made of it: `cache`/<key>/<name of the source>.
+    """Return the program that `compiler` makes of one source: `cache`/<key>-<compiler>/<name of the source>.
 
-    Several processes, also on several machines with one home, may do this at the same time: each compiles into a
-    folder of its own and renames, so that a path that exists is always a whole program. Raises UserError, also where another user may
+    Several processes, also on several hosts with one home, may do this at the same time: each compiles into a folder of
+    its own and renames, so a path that exists is always a whole program. Raises UserError, also if another user may
     write into the cache.
     """
-    program = cache / _key(source, compiler, options) / source.stem
+    said = ask(
+        [compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S
+    )  # distributions patch one version in many ways
+    version = hashlib.sha256(said.stdout if said else b"").hexdigest()[:8]
+    program = cache / f"{_key(source, options)}-{version}" / source.stem
     if os.access(program, os.X_OK):
         _refuse_shared(program)
         return program
@@ -118,18 +100,12 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
             made = Path(work) / source.stem
             _compile(source, [compiler, *options, str(source), "-o", str(made), "-lm"])
             if not os.access(made, os.X_OK):
-                raise UserError(
-                    "cache",
-                    f"programs cannot be started from {cache} (mounted noexec?)",
-                    "set XDG_CACHE_HOME to a folder where they can",
-                )
+                what = f"programs cannot be started from {cache} (mounted noexec?)"
+                raise UserError("cache", what, "set XDG_CACHE_HOME to a folder where they can")
             made.replace(program)
     except OSError as error:
-        raise UserError(
-            "cache",
-            f"cannot keep a compiled kernel in {cache}: {error.strerror or error}",
-            "set XDG_CACHE_HOME to a folder that can be written",
-        ) from error
+        what = f"cannot keep a compiled kernel in {cache}: {error.strerror or error}"
+        raise UserError("cache", what, "set XDG_CACHE_HOME to a folder that can be written") from error
     return program
 
 
@@ -160,52 +136,42 @@ def find_compiler() -> str:
 
 
 _INSTALL_GCC = "Debian, Ubuntu: apt install gcc libc6-dev · Fedora, RHEL, SUSE: dnf install gcc glibc-devel"
-_INSTALL_OPENMP = "Debian, Ubuntu: apt install gcc (or libomp-dev for clang) · Fedora, RHEL: dnf install gcc libgomp (or libomp-devel for clang)"
+_INSTALL_OPENMP = "Debian, Ubuntu: apt install gcc (or libomp-dev for clang) · Fedora, RHEL: dnf install gcc libgomp (or libomp-devel)"
+_OLD_COMPILER = "the kernels need a C11 compiler with GNU extensions: gcc 9 or clang 11, or newer"
+_MISSING: Final = (
+    (r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", _INSTALL_OPENMP),
+    (r"fatal error: '?\w+(/\w+)*\.h|crt1\.o|-lc\b|-lm\b", _INSTALL_GCC),
+)
+"""What the first error of a compiler looks like → what to install."""
 
 
 def _compile(source: Path, argv: list[str]) -> None:
-    """Run the compiler. Raises UserError with its first error and, where that tells, what is missing."""
+    """Run the compiler. Raises UserError with its first error and, if that is known, the package that is missing."""
     for helper in ("as", "ld"):  # gcc starts the first on PATH
         planted.which(helper)
-    said = ask(argv, timeout_s=_COMPILE_TIMEOUT_S)
-    if said is None:
-        raise UserError(
-            f"kernels/{source.name}",
-            f"{argv[0]} cannot be started, or did not end within {_COMPILE_TIMEOUT_S:.0f} s",
-            "it takes 1 to 2 s: see what the compiler waits for",
-        )
-    if said.exit_status == 0:
+    place, compiler = f"kernels/{source.name}", Path(argv[0]).name
+    done = ask(argv, timeout_s=_COMPILE_TIMEOUT_S)
+    if done is None:
+        what = f"{argv[0]} cannot be started, or did not end within {_COMPILE_TIMEOUT_S:.0f} s"
+        raise UserError(place, what, "it takes 1 to 2 s: see what the compiler waits for")
+    if done.exit_status == 0:
         return
-    lines = [line for line in said.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     first = next((line for line in lines if "error" in line or "cannot find" in line), "no message")
-    hint = "pinsweep's kernels need a C11 compiler with GNU extensions: gcc 9 or clang 11, or newer"
-    if re.search(r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", first):
-        hint = _INSTALL_OPENMP
-    elif re.search(r"fatal error: '?\w+(/\w+)*\.h|crt1\.o|-lc\b|-lm\b", first):
-        hint = _INSTALL_GCC
-    raise UserError(
-        f"kernels/{source.name}", f"{Path(argv[0]).name} cannot compile it: {first.strip()}", hint
-    )
+    hint = next((hint for pattern, hint in _MISSING if re.search(pattern, first)), _OLD_COMPILER)
+    raise UserError(place, f"{compiler} cannot compile it: {first.strip()}", hint)
 
 
-def _key(source: Path, compiler: str, options: tuple[str, ...]) -> str:
-    """Return the name of everything that decides the program: text, headers beside it, compiler ("": any), C library, CPU."""
+def _key(source: Path, options: tuple[str, ...]) -> str:
+    """Return the name of what decides a program besides its compiler: text, headers, options, C library, CPU."""
     digest = hashlib.sha256()
     for path in (source, *sorted(source.parent.glob("*.h"))):
         digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
-    cpu = ""
-    with contextlib.suppress(OSError):
-        cpu = cpu_kinds(_CPUINFO.read_text(errors="replace"))
-    for text in (_compiler_text(compiler) if compiler else "", *options, platform.machine(), libc or "", cpu):
+    cpu = cpu_kinds(_CPUINFO.read_text(errors="replace")) if _CPUINFO.exists() else ""
+    for text in (*options, platform.machine(), libc or "", cpu):
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:20]
-
-
-def _compiler_text(compiler: str) -> str:
-    """Return what the compiler says of itself, all lines: distributions patch one version in many ways."""
-    said = ask([compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S)
-    return said.stdout.decode("utf-8", "replace") if said else ""
 
 
 def cpu_kinds(cpuinfo: str) -> str:
@@ -216,12 +182,3 @@ def cpu_kinds(cpuinfo: str) -> str:
         fields = {key.strip(): value.strip() for key, _, value in pairs}
         kinds.add("\n".join(f"{key}: {fields[key]}" for key in _CPU_KEYS if key in fields))
     return "\n\n".join(sorted(kind for kind in kinds if kind))
-
-
-def _user_cache() -> Path:
-    return cache_folder() / "kernels"
-
-
-def _check_name(name: str) -> None:
-    if name not in kernel_names():
-        raise UserError(name, "no kernel of that name", f"kernels: {', '.join(kernel_names())}")

@@ -162,23 +162,6 @@ def test_without_a_compiler_what_was_compiled_for_this_cpu_is_taken(
         kernels.build("poke", cache)
 
 
-@pytest.mark.parametrize("text", ["", "../../bin", "0123456789abcdef0123", "\xff"])
-@pytest.mark.slow
-def test_a_note_that_leads_nowhere_is_no_program(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
-) -> None:
-    made = kernels.build("poke", tmp_path)
-    (note,) = tmp_path.glob("*.poke")
-    note.write_bytes(text.encode("latin-1"))
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    with pytest.raises(UserError, match="no C compiler"):
-        kernels.build("poke", tmp_path)
-    monkeypatch.undo()
-    assert kernels.build("poke", tmp_path) == made
-    assert note.read_text() == made.parent.name
-
-
 @pytest.mark.parametrize(
     ("message", "package"),
     [
