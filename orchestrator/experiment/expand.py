@@ -7,20 +7,23 @@ none, becomes a cell of its own. `each …` places stay one cell here: the plann
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 from orchestrator.experiment.quantities import (
     BYTES,
-    LONGEST,
     MOST,
     PERCENT_OF,
     Quantity,
     QuantityError,
+    Term,
     Unresolved,
     parse,
     resembles,
@@ -171,50 +174,29 @@ def _include(
 def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa: ANN401
     """Return the quantity that a value asks for, or None if it is taken as it is written.
 
-    Numbers are quantities wherever an option counts or measures. An option that takes any text gets what is
-    written, except ranges (1..8) and products (4 x LLC), which nobody writes who means a text.
-
-    Raises QuantityError if it should be a quantity and is none.
+    An option that takes any text gets what is written, except ranges (1..8) and products (4 x LLC), which nobody writes
+    who means a text. Raises QuantityError if it should be a quantity and is none.
     """
-    if not isinstance(raw, str):
+    kind, percent_of = option.kind, PERCENT_OF.get(name, "")
+    if not isinstance(raw, str) or kind not in ("int", "float", "seconds", "size", "text"):
         return None
-    percent_of = PERCENT_OF.get(name, "")
-    match option.kind:
-        case "int":
-            return parse(raw, percent_of)
-        case "float" | "seconds":
-            if option.kind == "seconds" and _is_time(raw):
-                return None
-            quantity = parse(raw)
-            if quantity.size:
-                raise QuantityError(f"{raw!r} is a size", _TIMES if option.kind == "seconds" else "")
-            return quantity
-        case "size":
-            quantity = parse(raw)
-            return quantity if quantity.names or quantity.end is not None else None
-        case "text":
-            if percent_of and (raw == "all" or raw.endswith("%")):
-                return parse(raw, percent_of)
-            try:
-                quantity = parse(raw, percent_of)
-            except QuantityError:
-                if resembles(raw):
-                    raise
-                return None
-            return quantity if quantity.computed or (percent_of and quantity.names) else None
-        case _:
-            return None
-
-
-_TIMES: Final = "a time is written 90, 90s, 2 min, 1.5 h"
-
-
-def _is_time(raw: str) -> bool:
+    if kind == "seconds":
+        with contextlib.suppress(QuantityError):
+            return Quantity(text=raw, start=Term(factor=Fraction(seconds(raw))))
     try:
-        seconds(raw)
+        quantity = parse(raw, percent_of)
     except QuantityError:
-        return False
-    return True
+        is_share = percent_of and (raw == "all" or raw.endswith("%"))
+        if kind != "text" or is_share or resembles(raw):
+            raise
+        return None
+    if quantity.size and kind in ("float", "seconds"):
+        raise QuantityError(
+            f"{raw!r} is a size", "a time is written 90, 90s, 2 min, 1.5 h" if kind == "seconds" else ""
+        )
+    is_computed = quantity.computed or bool(percent_of and quantity.names)
+    is_size = bool(quantity.names or quantity.end)
+    return quantity if {"text": is_computed, "size": is_size}.get(kind, True) else None
 
 
 def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> tuple[Any, ...]:  # noqa: ANN401
@@ -253,9 +235,8 @@ def _normal(option: Option, value: Any) -> Any:  # noqa: ANN401
         case "flag" if value in (0, 1):
             return bool(value)
         case "seconds" | "float" if not isinstance(value, bool):
-            number = seconds(value) if isinstance(value, str) else value
-            whole = isinstance(number, float) and number.is_integer() and abs(number) < _EXACT
-            return int(number) if whole else number
+            is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+            return int(value) if is_whole else value
         case "size":
             try:
                 return size_value(size_bytes(str(value)))
@@ -319,40 +300,36 @@ def _refused(cell: Cell, tool: Tool) -> str:
 
 # --- requires ---
 
-_CONDITION = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(.+?)\s*")
-_HOLDS: Final = {
-    ">=": lambda a, b: a >= b,
-    "<=": lambda a, b: a <= b,
-    "==": lambda a, b: a == b,
-    ">": lambda a, b: a > b,
-    "<": lambda a, b: a < b,
+_SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "=": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
 }
+_SIGN: Final = f"({'|'.join(_SIGNS)})"
 
 
 def condition(raw: Any, size: bool) -> tuple[str, int]:  # noqa: ANN401
     """Read `2`, `">= 2"` or `8G` as (comparison, number). Raises QuantityError."""
-    match = _CONDITION.fullmatch(str(raw)) if len(str(raw)) <= LONGEST else None
-    if isinstance(raw, bool) or match is None:
-        raise QuantityError(f"{raw!r} is not a number", "2 (at least two), or >= 2, == 2, < 2")
-    quantity = parse(match[2])
+    text = str(raw).strip()
+    match = re.match(_SIGN, text)
+    quantity = parse(text.removeprefix(match[0] if match else ""))
     if quantity.end is not None or quantity.names:
         raise QuantityError(f"{raw!r} is not a number", "2 (at least two), or >= 2, == 2, < 2")
     if quantity.size and not size:
         raise QuantityError(f"{raw!r} is a size, but this counts")
-    return {None: ">=", "=": "=="}.get(match[1], match[1]), int(quantity.resolve({})[0])
+    return match[0] if match else ">=", int(quantity.resolve({})[0])
 
 
 def program_condition(raw: str) -> tuple[str, str, str]:
     """Read `fio`, or `fio >= 3.20`, as (tool, comparison or "", version or ""). Raises QuantityError."""
-    match = re.fullmatch(
-        r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*([0-9]{1,9}(?:\.[0-9]{1,9}){0,9}))?\s*", raw
-    )
+    version = r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}"
+    match = re.fullmatch(rf"\s*([a-z][\w-]*)\s*(?:{_SIGN}\s*({version}))?\s*", raw)
     if match is None:
-        raise QuantityError(
-            f"{raw!r} is not a tool with a version",
-            "the name of a tool, alone or with a version: TOOL >= 3.20",
-        )
-    return match[1], {None: "", "=": "=="}.get(match[2], match[2]), match[3] or ""
+        raise QuantityError(f"{raw!r} is not a tool with a version", "TOOL, or TOOL >= 3.20")
+    return match[1], match[2] or "", match[3] or ""
 
 
 def unmet(
@@ -363,40 +340,37 @@ def unmet(
     versions: Mapping[str, str] | None = None,
 ) -> str:
     """Say which need of a sweep this machine does not meet, or ""."""
+    pus_per_core = numbers.get("pus_per_core", 0)
     for name, raw in requires.items():
-        if name == "root":
+        if name == "program":
+            problems = (_unmet_program(text, versions) for text in raw if versions is not None)
+            if why := next(filter(None, problems), ""):
+                return why
+        elif name == "root":
             if raw and root is False:
                 return "requires root"
         elif name == "smt":
-            if raw is not (numbers.get("pus_per_core", 0) > 1):
-                return f"requires SMT {'on' if raw else 'off'}: this machine has {numbers.get('pus_per_core', 0)} PUs per core"
-        elif name == "program":
-            for text in raw if isinstance(raw, tuple) else (raw,):
-                if versions is not None and (why := _program_unmet(text, versions)):
-                    return why
+            if raw is not (pus_per_core > 1):
+                return f"requires SMT {'on' if raw else 'off'}: this machine has {pus_per_core} PUs per core"
         elif name not in numbers:
-            return f"requires {name} {raw}: this machine does not say its {name}"
+            return f"requires {name} {raw}: this machine does not report its {name}"
         else:
-            sign, wanted = condition(raw, size=True)
-            if not _HOLDS[sign](numbers[name], wanted):
+            sign, number = condition(raw, size=True)
+            if not _SIGNS[sign](numbers[name], number):
                 has = units.size_text(numbers[name]) if name in BYTES else numbers[name]
-                return f"requires {name} {sign} {raw if isinstance(raw, int) else str(raw).lstrip('<>= ')}: this machine has {has}"
+                return f"requires {name} {sign} {str(raw).lstrip('<>= ')}: this machine has {has}"
     return ""
 
 
-def _program_unmet(text: str, versions: Mapping[str, str]) -> str:
+def _unmet_program(text: str, versions: Mapping[str, str]) -> str:
     tool, sign, wanted = program_condition(text)
     if tool not in versions:
-        return f"requires {text}: {tool} is not there"
-    if not sign:
-        return ""
-    if not versions[tool]:
-        return f"requires {text}: {tool} does not tell its version"
-    return (
-        ""
-        if _HOLDS[sign](_version(versions[tool]), _version(wanted))
-        else f"requires {text}: here it is {versions[tool]}"
-    )
+        return f"requires {text}: {tool} is not installed"
+    if sign and not versions[tool]:
+        return f"requires {text}: {tool} does not report its version"
+    if sign and not _SIGNS[sign](_version(versions[tool]), _version(wanted)):
+        return f"requires {text}: this host has {versions[tool]}"
+    return ""
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -88,7 +88,7 @@ class Term:
         if not self.name:
             return self.factor
         if not numbers.get(self.name):
-            raise Unresolved(f"this machine does not say its {self.name}")
+            raise Unresolved(f"this machine does not report its {self.name}")
         exact = self.factor * numbers[self.name]
         # Sizes that are computed are whole KiB, so that they suit direct I/O and read well in a table.
         grain = 1024 if self.size and self.factor != 1 else 1

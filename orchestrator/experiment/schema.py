@@ -24,51 +24,54 @@ Schema = dict[str, Any]
 VERSION: Final = 1
 """The version of the language. A file that needs a newer one is refused."""
 
-TEXTS: Final[Mapping[str, str]] = {
-    "schema": "version of this language",
-    "title": "what the report says above it",
-    "tool": "the program to sweep",
-    "name": "what tables and files call the sweep",
-    "fixed": "options of every cell, by the tool's own names",
-    "matrix": "axes: every combination of their values is a cell",
-    "zip": "axes that walk together: their first values, their second values, …",
-    "include": "options added to the cells they fit, or else cells of their own",
-    "exclude": "cells to leave out: all that agree with an entry; a list means any of its values",
-    "repeats": "how often every cell runs, each time as a new process; auto: until its median is known to 2.5 %, 6 to 15 times",
-    "order": "interleaved: rounds, each in a random order of its own; listed: rounds in the order of the file",
-    "timeout": "when a run is ended: seconds, or 90s, 2 min, 1 h; without it the estimate decides",
-    "requires": "what the machine must have; where it has not, the cells are skipped with the reason",
-    "sweeps": "several sweeps in one file; what stands at its head holds for all of them",
-    "place": "where a cell runs and where its memory is: a selector for the cpus, or a mapping",
-    "cpus": "selector: " + ", ".join(CPUS),
-    "memory": "selector: " + ", ".join(MEMORY),
-    "spread": "compact fills core after core; spread takes turns over packages and NUMA nodes",
+KEYS: Final[Mapping[str, tuple[str, list[Any]]]] = {
+    "schema": ("version of this language", []),
+    "title": ("title of the report", ["Random reads by depth"]),
+    "tool": ("the program to sweep", []),
+    "name": ("name of the sweep in tables and files: letters, digits and . _ + -", ["randread"]),
+    "fixed": ("options of every cell, by the tool's own names", [{"place": "numa_node 0"}]),
+    "matrix": (
+        "axes: every combination of their values is a cell",
+        [{"place": ["local", "remote"]}, {"place": ["core 0", "all"]}],
+    ),
+    "zip": (
+        "axes of one length: their first values are a cell, their second values, …",
+        [{"place": ["core 0", "all"]}],
+    ),
+    "include": ("options added to the cells they fit, or else cells of their own", [[{"place": "all"}]]),
+    "exclude": (
+        "cells to leave out: all that agree with an entry; a list means any of its values",
+        [[{"place": "all"}]],
+    ),
+    "repeats": (
+        f"runs of each cell, each a new process; {repeats.AUTO}: until the median is known to 2.5 %, 6 to 15 runs",
+        [5, repeats.AUTO],
+    ),
+    "order": ("interleaved: rounds, each in a random order; listed: rounds in the order of the file", []),
+    "timeout": (
+        "longest time of a run: seconds, or 90s, 2 min, 1 h; default: from the estimate",
+        [90, "90s", "2 min"],
+    ),
+    "requires": (
+        "what the machine must have; if it has not, the cells are skipped with the reason",
+        [{"numa_nodes": 2, "memory": ">= 8G"}],
+    ),
+    "sweeps": (
+        "several sweeps in one file; keys at its head apply to all of them",
+        [[{"name": "reads", "matrix": {"place": ["core 0", "all"]}}]],
+    ),
+    "place": (
+        "where a cell runs and where its memory is: a selector for the cpus, or a mapping",
+        ["numa_node 0", {"name": "remote", "cpus": "numa_node 0", "memory": "remote"}],
+    ),
+    "cpus": (f"selector: {', '.join(CPUS)}", ["core 0-3", "numa_node 0", "same cache"]),
+    "memory": (f"selector: {', '.join(MEMORY)}", ["local", "remote", "interleave"]),
+    "spread": ("compact fills core after core; spread takes turns over packages and NUMA nodes", []),
+    "smt": ("whether cores have several PUs in use", []),
+    "root": ("whether pinsweep runs as root", []),
+    "program": ("a program with its version, or several", ["numactl", "numactl >= 2.0"]),
 }
-"""What an editor shows for each key."""
-
-EXAMPLES: Final[Mapping[str, list[Any]]] = {
-    "title": ["Random reads by depth"],
-    "name": ["randread"],
-    "fixed": [{"place": "numa_node 0"}],
-    "matrix": [{"place": ["local", "remote"]}, {"place": ["core 0", "all"]}],
-    "zip": [{"place": ["core 0", "all"]}],
-    "include": [[{"place": "all"}]],
-    "exclude": [[{"place": "all"}]],
-    "repeats": [5, "auto"],
-    "timeout": [90, "90s", "2 min"],
-    "requires": [{"numa_nodes": 2, "memory": ">= 8G"}],
-    "sweeps": [[{"name": "reads", "matrix": {"place": ["core 0", "all"]}}]],
-    "place": ["numa_node 0", {"name": "remote", "cpus": "numa_node 0", "memory": "remote"}],
-    "cpus": ["core 0-3", "numa_node 0", "same cache"],
-    "memory": ["local", "remote", "interleave"],
-}
-"""How each key is written."""
-
-NEEDS: Final[Mapping[str, str]] = {
-    "smt": "whether cores have several PUs in use",
-    "root": "whether pinsweep runs as root",
-    "program": "a program with its version, or several",
-}
+"""What an editor shows for each key, and how the key is written."""
 
 SWITCH: Final[Schema] = {"enum": [True, False, "on", "off", "yes", "no"]}
 FLAG: Final[Schema] = {"enum": [*SWITCH["enum"], 0, 1]}
@@ -132,9 +135,7 @@ def json_schema(names: Iterable[str] | None = None) -> Schema:
 
 def _object(properties: Mapping[str, Schema], **keywords: Any) -> Schema:  # noqa: ANN401
     """Return the schema of a mapping with these keys alone, each with its text and examples."""
-    described = {
-        key: _describe(TEXTS[key], EXAMPLES.get(key, ()), schema) for key, schema in properties.items()
-    }
+    described = {key: _describe(*KEYS[key], schema) for key, schema in properties.items()}
     return {"type": "object", "properties": described, "additionalProperties": False, **keywords}
 
 
@@ -152,41 +153,38 @@ def _each_sweep(schema: Schema) -> Schema:
 
 
 def _requires() -> Schema:
-    pattern = r"^\s*([<>]=?|==?)?\s*[0-9]"
-    needs = {
-        name: _describe(
-            f"how many {name.replace('_', ' ')} at least, or a comparison",
-            [sample, f">= {sample}"],
-            {
-                "type": ["integer", "string"],
-                "minimum": 0,
-                "format": "condition on a size" if name in quantities.BYTES else "condition",
-                "pattern": pattern,
-            },
-        )
-        for name, sample in quantities.SAMPLE.items()
-    }
-    program = {
-        "type": "string",
-        "format": "program",
-        "pattern": r"^\s*[a-z][\w-]*\s*(([<>]=?|==?)\s*[0-9]+(\.[0-9]+)*)?\s*$",
-    }
-    needs |= {name: _describe(NEEDS[name], (), SWITCH) for name in ("smt", "root")}
-    needs["program"] = _describe(NEEDS["program"], ["numactl", "numactl >= 2.0"], _one_or_more(program))
-    return {"type": "object", "properties": needs, "additionalProperties": False}
+    number: Schema = {"type": ["integer", "string"], "minimum": 0, "pattern": r"^\s*([<>]=?|==?)?\s*[0-9]"}
+    program: Schema = {"type": "string", "format": "program"}
+    program["pattern"] = r"^\s*[a-z][\w-]*\s*(([<>]=?|==?)\s*[0-9]+(\.[0-9]+)*)?\s*$"
+    needs = _object({"smt": SWITCH, "root": SWITCH, "program": _one_or_more(program)})
+    for name, sample in quantities.SAMPLE.items():
+        text = f"how many {name.replace('_', ' ')} at least, or a comparison"
+        kind = "condition on a size" if name in quantities.BYTES else "condition"
+        needs["properties"][name] = _describe(text, [sample, f">= {sample}"], {**number, "format": kind})
+    return needs
 
 
 def _place() -> Schema:
     text: Schema = {"type": "string", "minLength": 1}
-    fields: dict[str, Schema] = {"cpus": text, "memory": text, "spread": {"enum": ["compact", "spread"]}}
+    fields: Schema = {"name": LABEL, "cpus": text, "memory": text, "spread": {"enum": ["compact", "spread"]}}
     place = _object(fields, type=["string", "object"], minLength=1)
-    name = _describe("what tables and charts show", ["remote"], LABEL)
-    place["properties"] = {"name": name, **place["properties"]}
     place["anyOf"] = [{"type": "string"}, {"required": ["cpus"]}, {"required": ["memory"]}]
-    return _describe(TEXTS["place"], (), place)
+    return {"description": KEYS["place"][0], **place}
 
 
 # --- a tool's options ---
+
+
+def _quantity_pattern() -> str:
+    """Return a pattern for what `quantities.parse` reads; it lets through some that are empty or too long."""
+    number = r"[0-9]+(\.[0-9]+)?"
+    names = "|".join(map(re.escape, quantities.SAMPLE))
+    term = rf"({number}([kKmMgGtTpP](i?[bB]|i)?|[bB])?|{number}\s*%|all|({number}\s*[x×*]\s*)?({names}))"
+    step = rf"(\s+step\s+{number}\w*|\s*[x×*]\s*{number})?"
+    return rf"^\s*{term}(\s*\.\.\s*{term}{step})?\s*$"
+
+
+QUANTITY: Final = _quantity_pattern()
 
 
 def _options(tool: str) -> dict[str, Schema]:
@@ -194,11 +192,10 @@ def _options(tool: str) -> dict[str, Schema]:
     module = get_tool(tool)
     options = module.options()
     values = {
-        name: _describe(option.help, _examples(option), _one_or_more(value) if option.inner else value)
+        name: _describe(option.help, _examples(option), _value(name, option))
         for name, option in options.items()
-        for value in [_value(name, option)]
     }
-    values["place"] = _describe(TEXTS["place"], EXAMPLES["place"], {"$ref": "#/$defs/place"})
+    values["place"] = _describe(*KEYS["place"], {"$ref": "#/$defs/place"})
     several = {
         name: {
             **{key: schema[key] for key in ("description", "examples") if key in schema},
@@ -227,7 +224,7 @@ def _tool_object(values: Schema, is_open: bool, *, several: bool = False) -> Sch
     if not is_open:
         return {"type": "object", "properties": values, "additionalProperties": False}
     text, share = ({**TEXT, "format": name} for name in ("free text", "free text or share"))
-    shares = "|".join(PERCENT_OF.keys() - values.keys())
+    shares = "|".join(name for name in PERCENT_OF if name not in values)
     patterns = {f"^({shares})$": share, rf"^(?!({'|'.join([shares, *values])})$)[^\W\d]\w*$": text}
     return {
         "type": "object",
@@ -254,57 +251,49 @@ def _examples(option: Option) -> list[Any]:
     return list(option.examples) or by_kind.get(option.kind, [])
 
 
+_NUMBERS: Final = {
+    "int": (["integer", "string"], QUANTITY),
+    "size": (["integer", "string"], QUANTITY),
+    "float": (["number", "string"], QUANTITY),
+    "seconds": (["number", "string"], f"{TIME}|{QUANTITY}"),
+}
+
+
 def _value(name: str, option: Option) -> Schema:
-    """Return the schema of one value of an option."""
-    bounds = {
-        key: value for key, value in (("minimum", option.low), ("maximum", option.high)) if value is not None
-    }
-    kind = f"{option.kind} or share" if name in PERCENT_OF else option.kind
+    """Return the schema of an option: of one value, or of a list if that is one value, too."""
+    kind, words = f"{option.kind} or share" if name in PERCENT_OF else option.kind, [*option.choices]
     match option.kind:
         case "flag":
-            return FLAG
-        case "int" | "size":
-            return {"type": ["integer", "string"], **bounds, "format": kind, "pattern": QUANTITY}
-        case "float":
-            return {"type": ["number", "string"], **bounds, "format": kind, "pattern": QUANTITY}
-        case "seconds":
-            return {"type": ["number", "string"], **bounds, "format": kind, "pattern": f"{TIME}|{QUANTITY}"}
+            value = FLAG
+        case "int" | "size" | "float" | "seconds":
+            types, pattern = _NUMBERS[option.kind]
+            bounds = {"minimum": option.low, "maximum": option.high}
+            value = {"type": types, "format": kind, "pattern": pattern}
+            value |= {key: bound for key, bound in bounds.items() if bound is not None}
         case "word" if option.suffix:
-            longer = {"pattern": f"^({'|'.join(option.choices)})({option.suffix})$"}
-            return {
-                "type": "string",
-                "if": {"pattern": f"({option.suffix})$"},
-                "then": longer,
-                "else": {"enum": [*option.choices]},
-            }
-        case "word" if option.choices:
-            return {
-                "enum": [*option.choices, *(int(choice) for choice in option.choices if choice.isdecimal())]
-            }
+            whole = {"pattern": f"^({'|'.join(words)})({option.suffix})$"}
+            has_suffix = {"pattern": f"({option.suffix})$"}
+            value = {"type": "string", "if": has_suffix, "then": whole, "else": {"enum": words}}
+        case "word" if words:
+            value = {"enum": [*words, *(int(word) for word in words if word.isdecimal())]}
         case "mapping":
-            each = {
-                field: _describe(own.help, (), _value(field, own) if own.choices else {"type": "string"})
-                for field, own in option.fields.items()
+            fields = {
+                field: _describe(
+                    inner.help, (), _value(field, inner) if inner.choices else {"type": "string"}
+                )
+                for field, inner in option.fields.items()
             }
-            inner = {"type": "object", "properties": each, "additionalProperties": False}
-            return {"type": "object", **({"minProperties": 1, "additionalProperties": inner} if each else {})}
+            entry = {"type": "object", "properties": fields, "additionalProperties": False}
+            value = {
+                "type": "object",
+                **({"minProperties": 1, "additionalProperties": entry} if fields else {}),
+            }
         case _:
-            return {**TEXT, "format": kind}
+            value = {**TEXT, "format": kind}
+    return _one_or_more(value) if option.inner else value
 
 
 # --- formats ---
-
-
-def _quantity_pattern() -> str:
-    """Return a pattern for what `quantities.parse` reads; it lets through some that are empty or too long."""
-    number = r"[0-9]+(\.[0-9]+)?"
-    names = "|".join(map(re.escape, quantities.SAMPLE))
-    term = rf"({number}([kKmMgGtTpP](i?[bB]|i)?|[bB])?|{number}\s*%|all|({number}\s*[x×*]\s*)?({names}))"
-    step = rf"(\s+step\s+{number}\w*|\s*[x×*]\s*{number})?"
-    return rf"^\s*{term}(\s*\.\.\s*{term}{step})?\s*$"
-
-
-QUANTITY: Final = _quantity_pattern()
 
 
 _BLANK_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s+([kmgtp]i?b?|b)\s*", re.IGNORECASE)

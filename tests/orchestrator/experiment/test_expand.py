@@ -300,7 +300,7 @@ def test_a_number_the_machine_does_not_give_skips_its_cells_only() -> None:
         Skipped(
             sweep="test",
             cell={"array_size": "4 x L3", "threads": 1},
-            reason="array_size: this machine does not say its L3",
+            reason="array_size: this machine does not report its L3",
         ),
     )
 
@@ -309,7 +309,7 @@ def test_a_fixed_number_the_machine_does_not_give_skips_every_cell() -> None:
     got = skips("tool: stream\nfixed: {array_size: 4 x LLC}\nmatrix: {threads: [1, 2]}", LAPTOP)
 
     assert [(s.cell, s.reason) for s in got] == [
-        ({"threads": n}, "array_size: this machine does not say its LLC") for n in (1, 2)
+        ({"threads": n}, "array_size: this machine does not report its LLC") for n in (1, 2)
     ]
 
 
@@ -356,9 +356,9 @@ def test_too_many_cells_are_a_mistake_before_they_are_built() -> None:
         ("{program: fio}", ""),
         ("{program: fio >= 3.20}", ""),
         ("{program: [fio >= 3.9, fio < 4]}", ""),
-        ("{program: fio >= 3.40}", "requires fio >= 3.40: here it is 3.33"),
-        ("{program: mlc}", "requires mlc: mlc is not there"),
-        ("{program: imb >= 2019}", "requires imb >= 2019: imb does not tell its version"),
+        ("{program: fio >= 3.40}", "requires fio >= 3.40: this host has 3.33"),
+        ("{program: mlc}", "requires mlc: mlc is not installed"),
+        ("{program: imb >= 2019}", "requires imb >= 2019: imb does not report its version"),
     ],
 )
 def test_needs_that_are_not_met_skip_every_cell(requires: str, reason: str) -> None:
@@ -371,7 +371,7 @@ def test_needs_that_are_not_met_skip_every_cell(requires: str, reason: str) -> N
 
 def test_what_is_not_known_is_not_asked_for() -> None:
     assert unmet({"root": True, "program": ("mlc >= 3",)}, SAMPLE) == ""
-    assert unmet({"L3": "8M"}, {"L2": 1}) == "requires L3 8M: this machine does not say its L3"
+    assert unmet({"L3": "8M"}, {"L2": 1}) == "requires L3 8M: this machine does not report its L3"
 
 
 # --- laws ---

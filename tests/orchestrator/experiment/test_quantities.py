@@ -130,8 +130,8 @@ def test_a_share_needs_something_it_is_of() -> None:
 @pytest.mark.parametrize(
     ("text", "numbers", "reason"),
     [
-        ("4 x L3", {"L2": MiB}, "this machine does not say its L3"),
-        ("1..cores", {"cores": 0}, "does not say its cores"),
+        ("4 x L3", {"L2": MiB}, "this machine does not report its L3"),
+        ("1..cores", {"cores": 0}, "does not report its cores"),
         ("2..cores", {"cores": 1}, "2..cores is empty: from 2 to 1"),
         ("1..memory step 1", {"memory": 2**40}, "more than 10000 values"),
     ],
