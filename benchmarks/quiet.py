@@ -34,7 +34,7 @@ from turns import CALM, Failed, start
 from orchestrator.machine.counters import TICK_S
 from orchestrator.plan.prepare import PlanOptions
 from orchestrator.run.disturbance import FEW_TICKS, FOREIGN_SHARE
-from orchestrator.run.execute import Ended, Event, Started
+from orchestrator.run.events import Ended, Event, Started
 from orchestrator.run.outcome import Rules
 from orchestrator.run.session import run_experiments
 

@@ -166,7 +166,7 @@ def fill(yaml: Path, path: Path, pool: Mapping[tuple[str, str], Sequence[Recorde
     prepared = prepare([yaml], PlanOptions(output=path), seed=seed)
     with create_result(path) as result:
         result._db.execute("PRAGMA synchronous = OFF")  # made again if the power fails
-        session = begin(result, prepared, version="0", argv=["run", yaml.name], seed=seed)
+        session = begin(result, prepared, version="0", argv=["run", yaml.name], seed=seed, facts={})
         for number, run in enumerate(prepared.plan.runs):
             real, text = chance.choice(pool[run.tool, kind(run.cell.options)])
             counters = {name: value for name, value in real.counters.items() if name != "reasons"}

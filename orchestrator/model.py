@@ -253,7 +253,7 @@ class PlannedRun:
     notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"
     warm_up: bool = False  # before all others, and in no number; its repeat is 0
     logs: tuple[str, ...] = ()
-    """Patterns of files that it leaves in the scratch folder, and that are kept beside what it prints (`orchestrator.run.logs`)."""
+    """Patterns of files that it leaves in the scratch folder, and that are kept beside what it prints (`orchestrator.run.execute.collect_logs`)."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -374,7 +374,7 @@ class RunRecord:
     capture: Capture | None = None  # None: pinsweep started it
     warm_up: bool = False  # kept, and in no number
     counters: Mapping[str, Any] = field(default_factory=dict)
-    """What the machine's counters said (`orchestrator.run.disturbance.kept`); {}: nothing watched it."""
+    """What the machine's counters said (`orchestrator.run.disturbance.stored`); {}: nothing watched it."""
 
 
 class Tried(NamedTuple):

@@ -8,19 +8,16 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from orchestrator.machine.noise import Finding
-    from orchestrator.model import Plan
-    from orchestrator.run.exclusive import Holder
-    from orchestrator.run.execute import Event, Summary
+    from orchestrator.run.events import Event
 
 
 class Events:
-    """Writes what it is told to a stream, each line at once; without a stream nothing."""
+    """Writes events to a stream, each line at once; without a stream nothing."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -29,43 +26,21 @@ class Events:
     def wanted(self) -> bool:
         return self._stream is not None
 
-    def planned(self, file: Path, plan: Plan, noise: Sequence[Finding]) -> None:
+    def __call__(self, event: Event) -> None:
+        """Write what happens in a sweep."""
         if self._stream:
             from reports.export import events
 
-            self._write([events.planned(file, plan, noise)])
+            self.write(events.of_sweep(event))
 
-    def waiting(self, holder: Holder | Path | None) -> None:
-        if self._stream:
-            from reports.export import events
-
-            self._write([events.waiting(holder)])
-
-    def of_sweep(self, event: Event) -> None:
-        if self._stream:
-            from reports.export import events
-
-            self._write(events.of_sweep(event))
-
-    def done(self, file: Path | None, summary: Summary | None, exit_status: int) -> None:
-        if self._stream:
-            from reports.export import events
-
-            self._write([events.done(file, summary, exit_status)])
-
-    def errors(self, records: Iterable[dict[str, Any]]) -> None:
-        if self._stream:
-            from reports.export import events
-
-            self._write(events.event("error", **record) for record in records)
-
-    def _write(self, told: Iterable[dict[str, Any]]) -> None:
+    def write(self, records: Iterable[dict[str, Any]]) -> None:
+        """Write the events of `reports.export.events`."""
         from reports.text.json_text import json_line
 
         try:
-            for event in told:
+            for record in records:
                 if self._stream:
-                    self._stream.write(json_line(event))
+                    self._stream.write(json_line(record))
                     self._stream.flush()
         except OSError:
             self._stream = None
@@ -84,7 +59,10 @@ def emitted(wanted: bool, file: Path | None) -> Iterator[Events]:
         try:
             yield events
         except PinsweepError as error:
-            events.errors(error.records())
+            if events.wanted:
+                from reports.export.events import event
+
+                events.write(event("error", **record) for record in error.records())
             raise
 
 

@@ -16,7 +16,7 @@ from pinsweep.terminal import redraw, say
 from reports.text.plain import printable
 
 if TYPE_CHECKING:
-    from orchestrator.run.execute import Ended, Event, Started
+    from orchestrator.run.events import Ended, Event, Started
 
 T = TypeVar("T")
 
@@ -24,82 +24,100 @@ _FEW = 3
 """Files that are read before anybody asks how far it is."""
 _SILENT_S = 2.0
 """Seconds after which somebody asks what goes on."""
+_MANY_DISTURBED = 8
 
 
 class SweepProgress:
-    """Prints the runs of a sweep as they end. On a terminal it also says which one is going on, how many of all have ended, since
-    when, and how long the rest will take. `quiet`: only what has failed, in lines that are alike on hosts where the same did."""
+    """Prints one line per run when it ends; on a terminal also a bar with the current run and the time left.
+
+    `quiet`: only failures, in lines that are equal on hosts with equal failures.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._begun = time.monotonic()
         self._quiet = quiet
-        self._told: set[tuple[str, str]] = set()  # (sweep, what is said of its runs once)
+        self._notes: set[tuple[str, str]] = set()  # (sweep, note) that was printed
+        self._sweep_width = self._cell_width = 0
+        self._total = 0  # runs known before a retry
+        self._disturbed: int | None = 0  # runs so far, as long as all were disturbed
         self._bar = _Bar() if sys.stderr.isatty() and not quiet else None
 
     def __call__(self, event: Event) -> None:
-        from orchestrator.run.execute import Started, Unsettled
-        from reports.text.format import plural
+        from orchestrator.run.events import Begun, Ended, Started, Tuned, Unsettled, Waiting
 
-        if self._quiet:
-            self._complain(event)
-            return
-        if isinstance(event, Unsettled):
-            say(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
-            return
-        if isinstance(event, Started):
-            if self._bar:
-                self._bar.draw(
-                    max(0, event.number - 1), event.total, _left(event, time.monotonic() - self._begun)
-                )
-            return
-        if self._bar:
-            self._bar.clear()
-        self._print(event)
+        match event:
+            case Waiting() | Tuned():
+                say(str(event), fg="yellow" if isinstance(event, Waiting) else None, err=True)
+                if isinstance(event, Waiting) and (event.holder or event.scratch):
+                    way = "--scratch DIR" if event.scratch else "--share-machine"
+                    say(f"         press Ctrl-C to stop, or use {way} to run now", err=True)
+            case Begun():
+                cells = event.prepared.plan.cells
+                self._sweep_width = max((len(cell.sweep) for cell in cells), default=0)
+                self._cell_width = min(40, max((len(cell.describe()) for cell in cells), default=0))
+            case Ended() if self._quiet:
+                self._complain(event)
+            case Ended():
+                if self._bar:
+                    self._bar.clear()
+                self._print(event)
+            case Unsettled() if not self._quiet:
+                self._total += event.cells
+                say(f"{event.cells} unsettled cell{'s' * (event.cells > 1)}: one more run each", err=True)
+            case Started() if not self._quiet:
+                if self._total and event.total > self._total:
+                    say(f"retry: {event.total - self._total} disturbed runs", err=True)
+                self._total = event.total
+                if self._bar:
+                    left = _left(event, time.monotonic() - self._begun)
+                    self._bar.draw(max(0, event.number - 1), event.total, left)
 
-    def _complain(self, event: Event) -> None:
-        from orchestrator.run.execute import Ended
-
-        if isinstance(event, Ended) and event.record.status not in ("ok", "disturbed"):
-            run, record = event.run, event.record
-            say(f"{run.sweep}  {run.cell.describe()}  {record.status}: {record.reason}", fg="red", err=True)
-        elif isinstance(event, Ended):
-            for flag in event.parsed.flags if event.parsed else ():
-                if flag.id.startswith("missing:"):
-                    say(f"{event.run.sweep}  {event.run.cell.describe()}  {flag.text}", fg="yellow", err=True)
+    def _complain(self, event: Ended) -> None:
+        record, name = event.record, f"{event.run.sweep}  {event.run.cell.describe()}"
+        if record.status not in ("ok", "disturbed"):
+            say(f"{name}  {record.status}: {record.reason}", fg="red", err=True)
+            return
+        for flag in event.parsed.flags if event.parsed else ():
+            if flag.id.startswith("missing:"):
+                say(f"{name}  {flag.text}", fg="yellow", err=True)
 
     def _print(self, event: Ended) -> None:
         from reports.numbers import fresh
 
-        record = event.record
-        head = _head(event)
-        if event.repeated:
-            say(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
-        elif record.status == "ok" or (record.warm_up and record.status == "disturbed"):
-            by_whom = f", disturbed: {record.reason}" if record.status == "disturbed" else ""
-            say(
-                f"{head}  {fresh(event.run.cell, [event.parsed]).headline if event.parsed else 'no numbers'}  {record.wall_s:.1f} s{by_whom}",
-                err=True,
-            )
+        run, record = event.run, event.record
+        width = len(str(event.total))
+        number = "warm-up" if record.warm_up else f"{event.number:{width}}/{event.total}"
+        head = f"[{number}] {run.sweep:{self._sweep_width}}  {run.cell.describe():{self._cell_width}}  "
+        if record.status == "ok" or (record.warm_up and record.status == "disturbed"):
+            numbers = fresh(run.cell, [event.parsed]).headline if event.parsed else "no numbers"
+            say(f"{head}{numbers}  {record.wall_s:.1f} s", err=True)
             for flag in event.parsed.flags if event.parsed else ():
-                once = (event.run.sweep, flag.text)
+                note = run.sweep, flag.text
                 if flag.id.startswith("missing:") or (
-                    flag.id.startswith("several:") and once not in self._told
+                    flag.id.startswith("several:") and note not in self._notes
                 ):
                     say(f"  {flag.text}", fg="yellow", err=True)
-                    self._told.add(once)
+                    self._notes.add(note)
+        elif record.status == "disturbed":
+            retry = ", will retry" if event.repeated else ""
+            say(f"{head}disturbed{retry}: {record.reason.partition('; ')[0]}", fg="yellow", err=True)
         else:
-            say(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
+            say(f"{head}{record.status}: {record.reason}", fg="red", err=True)
+        self._warn(event)
 
-
-def _head(event: Ended) -> str:
-    if event.run.warm_up:
-        return f"[warm-up] {event.run.sweep}  {event.run.cell.describe()}"
-    width = len(str(event.total))
-    return f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.cell.describe()}"
+    def _warn(self, event: Ended) -> None:
+        """Print once that every run so far was disturbed."""
+        if self._disturbed is None or event.record.warm_up:
+            return
+        self._disturbed = self._disturbed + 1 if event.repeated else None
+        if self._disturbed == _MANY_DISTURBED:
+            text = f"warning: all {_MANY_DISTURBED} runs so far were disturbed. Stop other programs, or use --allow-disturbed."
+            say(text, fg="yellow", err=True)
+            self._disturbed = None
 
 
 def _left(event: Started, elapsed_s: float) -> str:
-    """Return "12 min, about 48 min left · stream  threads=4 place=local"; what is cut in a narrow terminal stands last."""
+    """Return "12 min, about 48 min left · stream  threads=4 place=local"; a narrow terminal cuts the end."""
     from reports.text.format import duration
 
     left = f"{duration(round(elapsed_s))}, about {duration(max(1, round(event.left_s)))} left"

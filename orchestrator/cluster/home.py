@@ -20,7 +20,7 @@ from typing import Final, Self
 from orchestrator.cluster.folder import digest, put
 from orchestrator.machine.file_system import REMOTE, file_system_of
 from orchestrator.machine.safe_files import open_file
-from orchestrator.run.execute import Ended, Event, Started
+from orchestrator.run.events import Ended, Event, Started
 from orchestrator.store.result_file import open_begun
 from parsers.errors import PinsweepError, UserError
 

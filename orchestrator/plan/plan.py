@@ -293,21 +293,28 @@ def start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hasha
     """Return what is the same for all runs that are started in one way, however their options and places are written."""
     asked = canonical_json(dict(get_tool(cell.tool).canonical(cell.options)))
     name = cell.place.name if cell.place and "{place}" in asked else ""  # a command is told it
-    return (cell.sweep, cell.tool, asked, name, placement.groups if placement else (), spelt(cell.tool, argv))
+    return (
+        cell.sweep,
+        cell.tool,
+        asked,
+        name,
+        placement.groups if placement else (),
+        canonical_words(cell.tool, argv),
+    )
 
 
-def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
+def canonical_words(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
     """Return the words of a command with the tool's options in one spelling: `--bs=4k` is `--bs=4096`."""
     if get_tool(tool).OPEN:  # words of the user's own
         return tuple(argv)
-    return tuple(_spelt(tool, word) for word in argv)
+    return tuple(_canonical_word(tool, word) for word in argv)
 
 
 @functools.lru_cache(maxsize=4096)  # the cells of a sweep have most of their words in common
-def _spelt(tool: str, word: str) -> str:
+def _canonical_word(tool: str, word: str) -> str:
     name, sign, value = word.removeprefix("--").partition("=")
-    said = get_tool(tool).canonical({name: value}) if sign and word.startswith("--") else {}
-    return " ".join(f"--{key}={one}" for key, one in said.items()) or word
+    options = get_tool(tool).canonical({name: value}) if sign and word.startswith("--") else {}
+    return " ".join(f"--{key}={value}" for key, value in options.items()) or word
 
 
 class _Places:

@@ -107,11 +107,9 @@ def _foreign(changes: Changes, run: Watched) -> str:
     found = foreign_s(changes, run)
     if found is None or found <= _foreign_limit_s(changes, run):
         return ""
-    share = found / changes.elapsed_s
-    took = _part(found, changes.elapsed_s)
-    if len(run.cpus) == 1:
-        return f"other processes took {_percent(share)} of CPU {run.cpus[0]} ({took})"
-    return f"other processes took {_percent(share)} of one CPU ({took}) on {named_cpus(run.cpus)}"
+    return (
+        f"other processes used {named_cpus(run.cpus)} for {_seconds(found)} of {_seconds(changes.elapsed_s)}"
+    )
 
 
 def foreign_s(changes: Changes, run: Watched) -> float | None:
@@ -147,9 +145,7 @@ def _stopped(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are 
     """Somebody made it, or what it started, stop for a while."""
     if not run.stops:
         return ""
-    times = "once" if run.stops == 1 else f"{run.stops} times"
-    how_long = _seconds(run.stopped_s) if run.stopped_s >= TICK_S else f"less than {_seconds(TICK_S)}"
-    return f"something stopped it (SIGSTOP) {times}, for {how_long} of {_seconds(run.wall_s)}"
+    return f"SIGSTOP stopped it {run.stops} × for {_seconds(run.stopped_s)} of {_seconds(run.wall_s)}"
 
 
 def _starved(changes: Changes, run: Watched) -> str:
@@ -160,7 +156,7 @@ def _starved(changes: Changes, run: Watched) -> str:
     wall_s = run.wall_s - run.stopped_s
     if wall_s - had_s <= max(STARVED_SHARE * wall_s, STARVED_LEAST_S):
         return ""
-    return f"it computes all the time, and used only {_seconds(had_s)} of CPU in {_seconds(wall_s)}: stopped, or kept waiting"
+    return f"it had a CPU for {_seconds(had_s)} of {_seconds(wall_s)}"
 
 
 def _steal(changes: Changes, run: Watched) -> str:
@@ -171,7 +167,7 @@ def _steal(changes: Changes, run: Watched) -> str:
     stolen_s, all_s = sum(cpu.steal_s for cpu in own), changes.elapsed_s * len(own)
     if stolen_s <= max(STEAL_SHARE * all_s, FEW_TICKS):
         return ""
-    return f"the hypervisor took {_percent(stolen_s / all_s)} of its CPUs' time ({_seconds(stolen_s)})"
+    return f"the hypervisor took {_percent(stolen_s / all_s)} of its CPU time"
 
 
 def _neighbour(changes: Changes, run: Watched) -> str:
@@ -183,10 +179,7 @@ def _neighbour(changes: Changes, run: Watched) -> str:
     share = used_s / changes.elapsed_s
     if share <= min(NEIGHBOUR_SHARE * others, NEIGHBOUR_MOST) or used_s <= FEW_TICKS * math.sqrt(others):
         return ""
-    return (
-        f"others used {_percent(share)} of one CPU ({_part(used_s, changes.elapsed_s)}) "
-        f"beside it on the same memory, on {named_cpus(run.neighbours)}"
-    )
+    return f"other CPUs of its memory were busy for {_seconds(used_s)}"
 
 
 def neighbours_s(changes: Changes, run: Watched) -> float | None:
@@ -208,10 +201,7 @@ def _interrupts(changes: Changes, run: Watched) -> str:
     usual_s = max(IRQ_TIMES * usual * all_s, FEW_TICKS)
     if share <= IRQ_SHARE or share * all_s <= usual_s + SIGMAS * math.sqrt(usual_s * IRQ_BURST * TICK_S):
         return ""
-    return (
-        f"interrupts took {_percent(share)} of the time of {named_cpus(run.cpus)} ({_seconds(share * all_s)}), "
-        f"{_percent(usual)} in the cell's earlier runs"
-    )
+    return f"interrupts took {_percent(share)} of its CPUs, usually {_percent(usual)}"
 
 
 def irq_share(changes: Changes, run: Watched) -> float | None:
@@ -225,26 +215,23 @@ def _quota(changes: Changes, run: Watched) -> str:
     held_s = changes.totals.get("quota_s", 0.0)
     if held_s <= QUOTA_SHARE * run.wall_s:
         return ""
-    times = f"{changes.totals.get('quota_hits', 0):.0f} times"
-    return f"the CPU quota of its cgroup stopped it for {_seconds(held_s)} in all, {times}"
+    return f"the cgroup's CPU quota stopped it for {_seconds(held_s)}"
 
 
 def _throttled(changes: Changes, run: Watched) -> str:  # noqa: ARG001
     """The CPUs slowed themselves down."""
-    cores, packages = (changes.totals.get(f"throttle_{of}", 0) for of in ("core", "package"))
-    if not cores and not packages:
-        return ""
-    return f"its CPUs throttled themselves, too hot or short of power: {cores:.0f} times a core, {packages:.0f} times a package"
+    events = changes.totals.get("throttle_core", 0) + changes.totals.get("throttle_package", 0)
+    return f"its CPUs were throttled {events:.0f} × (heat, power)" if events else ""
 
 
 def _swap(changes: Changes, run: Watched) -> str:  # noqa: ARG001
     pages = changes.totals.get("pswpin", 0)
-    return f"the machine ran short of memory: {pages:.0f} pages were swapped in" if pages else ""
+    return f"memory ran short: {pages:.0f} pages swapped in" if pages else ""
 
 
 def _memory_errors(changes: Changes, run: Watched) -> str:  # noqa: ARG001
     errors = changes.totals.get("memory_errors", 0)
-    return f"errors of the memory that were corrected (EDAC): {errors:.0f}" if errors else ""
+    return f"{errors:.0f} memory errors were corrected (EDAC)" if errors else ""
 
 
 def _disk(changes: Changes, run: Watched) -> str:
@@ -263,7 +250,7 @@ def _disk(changes: Changes, run: Watched) -> str:
         others += max(0, all_.written_bytes - own.written_bytes - journal)
         total = all_.read_bytes + all_.written_bytes
         if others > max(DISK_SHARE * total, DISK_LEAST_B_S * changes.elapsed_s):
-            return f"others moved {size_text(others)} over the same disk ({name}), {_percent(others / total)} of all that it moved"
+            return f"others moved {size_text(others)} on {name} ({_percent(others / total)})"
     return ""
 
 
@@ -272,7 +259,7 @@ def _unwatched(changes: Changes, run: Watched) -> str:
     late_s = changes.elapsed_s - run.span_s
     if not run.span_s or late_s <= max(LATE_SHARE * run.span_s, LATE_LEAST_S):
         return ""
-    return f"pinsweep itself was stopped, or kept waiting, for {_seconds(late_s)}: what it counted in {_seconds(changes.elapsed_s)} is not of this run alone"
+    return f"pinsweep itself was stopped or waited for {_seconds(late_s)}"
 
 
 RULES: Final[Mapping[str, Callable[[Changes, Watched], str]]] = {
@@ -299,7 +286,7 @@ def reasons(changes: Changes, run: Watched) -> tuple[Reason, ...]:
 # --- what is kept ---
 
 
-def kept(changes: Changes, run: Watched, found: tuple[Reason, ...]) -> dict[str, Any]:
+def stored(changes: Changes, run: Watched, matches: tuple[Reason, ...]) -> dict[str, Any]:
     """Return what the result file keeps as `counters`: at most 1 kB of JSON, 2 kB with the reasons. What the machine does not count is not there."""
     own = _own_cpus(changes, run)
     times = {
@@ -325,7 +312,7 @@ def kept(changes: Changes, run: Watched, found: tuple[Reason, ...]) -> dict[str,
     return {
         **{name: float(f"{value:.4g}") for name, value in times.items() if value is not None},
         **({"disks": disks} if disks else {}),
-        "reasons": [{"id": reason.id, "text": reason.text} for reason in found],
+        "reasons": [{"id": reason.id, "text": reason.text} for reason in matches],
     }
 
 
@@ -376,12 +363,5 @@ def _percent(share: float) -> str:
     return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"
 
 
-def _part(part_s: float, whole_s: float) -> str:
-    """Return "0.43 s of 3.0 s"; of less than 0.1 s "0.040 s of 0.042 s", so that it goes with the share beside it."""
-    if whole_s < 0.1:
-        return f"{part_s:.3f} s of {whole_s:.3f} s"
-    return f"{_seconds(part_s)} of {_seconds(whole_s)}"
-
-
 def _seconds(value: float) -> str:
-    return f"{value:.{1 if round(value, 2) >= 1 else 2}f} s"
+    return f"{value:.{1 if round(value, 2) >= 1 else 2 if value >= 0.1 else 3}f} s"

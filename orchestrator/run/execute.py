@@ -1,109 +1,42 @@
 """Run a plan into a result file: one run after the other, each committed when it ends. I/O.
 
-What is done stays done: a run that is `ok` in the file is not started again, an interrupted one is, a failed one
-is on request. Disturbed ones are started again when all others are done. Nothing here decides: the plan said what to run,
-`orchestrator.run.disturbance` what disturbed it, `orchestrator.run.outcome` what it was worth.
+    execute          warm-ups and pending runs, then disturbed runs again, then one more run of each unsettled cell
+    _Sweep._attempt  one run: prepare, start, wait, collect, judge, commit
+
+A run that is `ok` in the file is not started again. The plan said what to run, `orchestrator.run.disturbance` says what
+disturbed it, and `orchestrator.run.outcome` gives it a status.
 """
 
 from __future__ import annotations
 
 import datetime
+import os
+import re
 import time
-from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
 
 from orchestrator.machine import write_guard
 from orchestrator.machine.counters import Counters
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
 from orchestrator.placement.housekeeping import Waiting, housekeeping_cpus
-from orchestrator.run import logs, page_cache
+from orchestrator.run.events import Ended, OnEvent, Started, Summary, Unsettled
 from orchestrator.run.monitor import PlacementMonitor
-from orchestrator.run.outcome import (
-    NEVER,
-    Rules,
-    counts_as_done,
-    given_up,
-    is_pending,
-    judge,
-    last_use,
-    pending,
-)
+from orchestrator.run.outcome import NEVER, Rules, is_pending, judge, pending
 from orchestrator.run.process import Stop, run_process
-from orchestrator.run.remaining import Progress
+from orchestrator.run.rounds import Progress
 from orchestrator.run.scratch import Scratch, Stopped
 from orchestrator.run.watch import Watch
-from parsers.errors import PinsweepError
+from parsers.errors import PinsweepError, UserError
 from parsers.measurement import Parsed
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """A run begins: `number` of `total` that are known to be started, of all rounds."""
-
-    number: int  # of a warm-up 0
-    total: int
-    run: PlannedRun
-    left_s: float  # estimate for everything that is still to do, this run included
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """A run has ended and is in the file."""
-
-    number: int
-    total: int
-    run: PlannedRun
-    record: RunRecord
-    parsed: Parsed | None  # None: its output could not be read
-    repeated: bool = False  # it was disturbed, and will be started again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsettled:
-    """Some cells with `repeats: auto` have not settled: each gets another run."""
-
-    cells: int
-
-
-Event = Started | Ended | Unsettled
-
-
-@dataclass(slots=True, kw_only=True)
-class Summary:
-    """What one call did."""
-
-    counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call, by their last attempt
-    repeated: int = 0  # attempts that were disturbed, and that another one was to follow
-    unrepeated: set[tuple[str, int]] = field(default_factory=set)  # runs of which none has followed yet
-    allow_misplaced: bool = False
-    done_before: int = 0
-    disturbed_before: int = 0  # of these: at every attempt, and left as they are
-    failed_before: int = 0  # left as they are: no retry was asked for
-    walls: dict[str, list[float]] = field(default_factory=dict)  # point_id → wall seconds of its ok runs
-    stopped: bool = False
-    scratch_left: bool = False  # the scratch folder could not be removed
-
-    @property
-    def failed(self) -> int:
-        bad = [
-            n
-            for status, n in self.counts.items()
-            if not counts_as_done(status, allow_misplaced=self.allow_misplaced)
-        ]
-        return sum(bad) + self.failed_before
-
-    def add(self, later: Summary) -> None:
-        """Add what a later round of the same call did."""
-        self.counts += later.counts
-        self.repeated += later.repeated
-        self.unrepeated = later.unrepeated  # a round ends with none, unless it is stopped
-        for cell, seconds in later.walls.items():
-            self.walls.setdefault(cell, []).extend(seconds)
-        self.stopped = later.stopped
+DROP_CACHES: Final = Path("/proc/sys/vm/drop_caches")
+MAX_LOG_BYTES: Final = 8 << 20
+"""Of all logs of a run together: 300 000 lines of fio's logs of each I/O. Each log has its share."""
 
 
 class Sink(Protocol):
@@ -125,105 +58,88 @@ def execute(
     *,
     topology: Topology,
     rules: Rules = Rules(),  # noqa: B008 (frozen)
-    keep: Container[str] = (),
     drop_caches: bool = False,
-    progress: Progress | None = None,
-    on_event: Callable[[Event], None] = lambda _: None,
+    further: Callable[[], Sequence[PlannedRun]] = tuple,
+    on_event: OnEvent = lambda _: None,
 ) -> Summary:
-    """Start the warm-ups and every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
+    """Start the warm-ups and every pending run in order, then disturbed runs again, then what `further` returns, until that is empty.
 
-    `keep`: scratch files that are needed after this, too. `drop_caches`: runs that work on files begin with an empty page cache.
-    `progress`: of the rounds before this one.
-
-    Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
-
-    While a run that is placed somewhere lasts, and until the next one, this process and the watchdog are on housekeeping CPUs of
-    `topology`.
+    Raises PinsweepError after a run that left a process behind that could not be ended. That run is in the file.
+    During a placed run this process and the watchdog are on housekeeping CPUs of `topology`.
     """
     attempts = result.attempts()
-    todo, done, failed = pending(plan, attempts, rules)
+    left = pending(plan, attempts, rules)
     summary = Summary(
         allow_misplaced=rules.allow_misplaced,
-        done_before=done,
-        disturbed_before=given_up(plan, attempts, rules),
-        failed_before=failed,
+        done_before=left.done,
+        disturbed_before=left.disturbed,
+        failed_before=left.failed,
     )
+    tries = [(run, attempts.get(run.key, NEVER)) for run in (*plan.warm_ups, *left.todo)]
     with Counters() as counters, Waiting() as waiting:
         sweep = _Sweep(
-            result=result,
-            session=session,
-            scratch=scratch,
-            stop=stop,
-            topology=topology,
-            watch=Watch(counters, topology),
-            waiting=waiting,
-            rules=rules,
-            keep=keep,
-            drop_caches=drop_caches,
-            summary=summary,
-            progress=progress or Progress(),
-            on_event=on_event,
+            result=result, session=session, scratch=scratch, stop=stop, topology=topology, rules=rules,
+            watch=Watch(counters, topology), waiting=waiting, drop_caches=drop_caches, summary=summary, on_event=on_event,
             order=count(sum(tried.attempts for tried in attempts.values())),
-        )
-        slots = [_Slot(run=run, tried=attempts.get(run.key, NEVER)) for run in (*plan.warm_ups, *todo)]
-        while slots:
-            slots = sweep.round(slots)
+            shared_scratch=frozenset(f.path for run in plan.runs if run.cell.point_id in plan.more for f in run.scratch),
+        )  # fmt: skip
+        while True:
+            while tries:
+                tries = sweep.round(tries)
+            if stop.requested is not None or not (runs := further()):
+                break
+            on_event(Unsettled(cells=len(runs)))
+            tries = [(run, NEVER) for run in runs]
     summary.stopped = stop.requested is not None
     return summary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Slot:
-    """A run that is to be started, and what was tried of it before."""
-
-    run: PlannedRun
-    tried: Tried
-
-
 @dataclass(slots=True, kw_only=True)
 class _Sweep:
-    """One call of `execute`: what all its runs share, and how far it is."""
+    """One call of `execute`: what all its runs share."""
 
     result: Sink
     session: int
     scratch: Scratch
     stop: Stop
     topology: Topology
+    rules: Rules
     watch: Watch
     waiting: Waiting
-    rules: Rules
-    keep: Container[str]
     drop_caches: bool
     summary: Summary
-    progress: Progress
-    on_event: Callable[[Event], None]
+    on_event: OnEvent
     order: Iterator[int]
+    shared_scratch: frozenset[str]  # files that later rounds may need
+    progress: Progress = field(default_factory=Progress)
     begun: float = 0.0  # when the last run had what it needs
 
-    def round(self, slots: Sequence[_Slot]) -> list[_Slot]:
-        """Start each run once; return those that are to be started again, since something disturbed them."""
-        progress = self.progress
-        progress.add(slot.run for slot in slots)
-        needed_until = last_use([slot.run for slot in slots])
-        again: list[_Slot] = []
-        for number, slot in enumerate(slots, 1):
-            run = slot.run
+    def round(self, tries: Sequence[tuple[PlannedRun, Tried]]) -> list[tuple[PlannedRun, Tried]]:
+        """Start each run once; return the disturbed runs that are to be started again, with what was tried of them."""
+        progress, again = self.progress, list[tuple[PlannedRun, Tried]]()
+        progress.add(run for run, _ in tries)
+        last_use = {file.path: number for number, (run, _) in enumerate(tries) for file in run.scratch}
+        for number, (run, tried) in enumerate(tries):
             if self.stop.requested is not None:
                 return []
             progress.started += not run.warm_up
-            left_s = progress.remaining.seconds()
-            self.on_event(Started(number=progress.started, total=progress.total, run=run, left_s=left_s))
-            done = self._run(slot)
-            if done is None:
+            self.on_event(
+                Started(
+                    number=progress.started, total=progress.total, run=run, left_s=progress.seconds_left()
+                )
+            )
+            attempt = self._attempt(run, tried)
+            if attempt is None:
                 return []
-            last_of = (file for file in run.scratch if needed_until[file.path] == number)
-            self.scratch.remove(tuple(file for file in last_of if file.path not in self.keep))
-            record, parsed, unended = done
-            tried = _added(slot.tried, record.status)
-            repeated = record.status == "disturbed" and is_pending(tried, self.rules) and not run.warm_up
+            record, parsed, unended = attempt
+            done = (file for file in run.scratch if last_use[file.path] == number)
+            self.scratch.remove(tuple(file for file in done if file.path not in self.shared_scratch))
+            is_disturbed = record.status == "disturbed"
+            tried = Tried(record.attempt, record.status, tried.disturbed + is_disturbed)
+            repeated = is_disturbed and is_pending(tried, self.rules) and not run.warm_up
             if repeated:
-                again.append(_Slot(run=run, tried=tried))
-            self._count(slot, record, repeated)
+                again.append((run, tried))
+            self._count(run, record, repeated)
             self.on_event(
                 Ended(
                     number=progress.started,
@@ -237,24 +153,26 @@ class _Sweep:
             if unended:
                 raise PinsweepError(
                     ", ".join(unended),
-                    "cannot be ended, and would disturb every run after this one",
-                    "see to it (a device or a file system that hangs, a process of another user); the same command then goes on",
+                    "cannot be ended, and would disturb every later run",
+                    "end it by hand (a hanging device or file system, another user's process), then repeat the command",
                 )
         return again
 
-    def _run(self, slot: _Slot) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
+    def _attempt(
+        self, run: PlannedRun, tried: Tried
+    ) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
         """Start one run and commit it when it has ended; None if a stop came before it began."""
-        run = slot.run
         monitor = PlacementMonitor(run)
         started = datetime.datetime.now(datetime.UTC)
         try:
-            outcome = self._process(run, monitor)
+            self._prepare(run)
+            outcome = self._start(run, monitor)
         except Stopped:
             return None
         except PinsweepError as error:
             outcome = Outcome.not_started(str(error))
         if run.logs:
-            outcome = replace(outcome, logs=logs.collected(run.logs))
+            outcome = replace(outcome, logs=collect_logs(run.logs))
         evidence = self.watch.end(run, outcome, self.scratch.watchdog.pid)
         if evidence.out_of_memory and not (outcome.error or outcome.timed_out):
             outcome = replace(outcome, error=evidence.out_of_memory)
@@ -263,68 +181,99 @@ class _Sweep:
         disturbances = () if self.rules.allow_disturbed else evidence.texts
         status, reason, parsed = judge(run, outcome, monitor.mismatches(outcome.wall_s), disturbances)
         record = RunRecord(
-            run_id=0,
-            point_id=run.cell.point_id,
-            repeat=run.repeat,
-            attempt=slot.tried.attempts + 1,
-            status=status,
-            reason=reason,
-            argv=run.argv,
-            env=run.env,
-            placement=run.placement,
-            seen=monitor.seen(outcome.wall_s),
-            program=run.program,
-            order_index=next(self.order),
-            started_utc=started.isoformat(timespec="milliseconds"),
-            wall_s=outcome.wall_s,
-            exit_code=outcome.exit_code,
-            signal=outcome.signal,
-            usage=outcome.usage,
-            session=self.session,
-            counters=evidence.counters,
-            warm_up=run.warm_up,
-        )
+            run_id=0, point_id=run.cell.point_id, repeat=run.repeat, attempt=tried.attempts + 1, status=status, reason=reason,
+            argv=run.argv, env=run.env, placement=run.placement, seen=monitor.seen(outcome.wall_s), program=run.program,
+            order_index=next(self.order), started_utc=started.isoformat(timespec="milliseconds"), wall_s=outcome.wall_s,
+            exit_code=outcome.exit_code, signal=outcome.signal, usage=outcome.usage, session=self.session,
+            counters=evidence.counters, warm_up=run.warm_up,
+        )  # fmt: skip
         outputs = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         outputs |= {"logs": outcome.logs} if outcome.logs else {}
         number = self.result.add_run(run, record, outputs, parsed)
         return replace(record, run_id=number), parsed, outcome.unended
 
-    def _process(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
-        """Make what a run needs, and start it."""
+    def _prepare(self, run: PlannedRun) -> None:
+        """Make what a run needs. Raises Stopped, PinsweepError."""
         self.begun = time.monotonic()
         if run.scratch:
             self.waiting.move_to(())  # what is written is cached where the writer is
         self.scratch.prepare(run.scratch, self.stop)
-        if self.drop_caches and page_cache.works_on_files(run):
-            page_cache.drop()
+        if self.drop_caches and (run.writes or run.reads or any(file.text is None for file in run.scratch)):
+            drop_page_cache()
         self.begun = time.monotonic()
-        housekeeping = frozenset[int]()
-        if run.placement:
-            housekeeping = housekeeping_cpus(self.topology, run.placement, self.waiting.mask)
-        self.waiting.move_to(housekeeping)
+
+    def _start(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
+        """Start a run, with this process out of its way, and wait until it ends. Raises PinsweepError for a device that changed."""
+        cpus = housekeeping_cpus(self.topology, run.placement, self.waiting.mask) if run.placement else ()
+        self.waiting.move_to(cpus)
         for write in run.writes:
             if write.kind == "device":
                 write_guard.check(write.path, write.identity)
         self.watch.begin(run, self.scratch.watchdog.pid)
         return run_process(
             run.argv, run.env, watchdog=self.scratch.watchdog, timeout_s=run.timeout_s, stop=self.stop, cwd=run.cwd,
-            looks=monitor if run.placement else None, cpus=self.waiting.mask, housekeeping=housekeeping,
+            looks=monitor if run.placement else None, cpus=self.waiting.mask, housekeeping=cpus,
         )  # fmt: skip
 
-    def _count(self, slot: _Slot, record: RunRecord, repeated: bool) -> None:
-        self.progress.remaining.ended(slot.run, time.monotonic() - self.begun)
+    def _count(self, run: PlannedRun, record: RunRecord, repeated: bool) -> None:
+        self.progress.end(run, time.monotonic() - self.begun)
         if record.warm_up:
             return
         if repeated:
             self.summary.repeated += 1
-            self.summary.unrepeated.add(slot.run.key)
+            self.summary.unrepeated.add(run.key)
         else:
             self.summary.counts[record.status] += 1
-            self.summary.unrepeated.discard(slot.run.key)
+            self.summary.unrepeated.discard(run.key)
         if record.status == "ok":
-            self.summary.walls.setdefault(slot.run.cell.point_id, []).append(record.wall_s)
+            self.summary.walls.setdefault(run.cell.point_id, []).append(record.wall_s)
 
 
-def _added(tried: Tried, status: str) -> Tried:
-    """Return what was tried with one attempt more."""
-    return Tried(tried.attempts + 1, status, tried.disturbed + (status == "disturbed"))
+def require_drop_caches() -> None:
+    """Raise UserError if this user cannot drop the page cache (`--drop-caches`)."""
+    if not os.access(DROP_CACHES, os.W_OK):
+        raise UserError(
+            "--drop-caches", f"{DROP_CACHES} cannot be written", "run as root, or leave --drop-caches out"
+        )
+
+
+def drop_page_cache() -> None:
+    """Have the kernel forget all cached file contents of the whole machine. Raises PinsweepError."""
+    os.sync()  # dirty pages are not dropped
+    try:
+        DROP_CACHES.write_text("1\n", "ascii")
+    except OSError as error:
+        raise PinsweepError(
+            str(DROP_CACHES), f"cannot be written: {error.strerror}", "leave --drop-caches out"
+        ) from error
+
+
+def collect_logs(patterns: Sequence[str], max_bytes: int = MAX_LOG_BYTES) -> bytes:
+    """Return the log files that match, by pattern and number, as one text: each below a line `==> NAME <==`, as tail(1) prints them.
+
+    A file longer than its share is cut after a whole line, and a line says so. A file that cannot be read is left out.
+    """
+    files = [
+        file
+        for pattern in map(Path, patterns)
+        for file in sorted(pattern.parent.glob(pattern.name), key=_by_number)
+        if file.is_file() and not file.is_symlink()
+    ]
+    return b"".join(_log(file, max_bytes // len(files)) for file in files)
+
+
+def _by_number(file: Path) -> list[tuple[int, str]]:
+    return [(len(part), part) for part in re.findall(r"\d+|\D+", file.name)]
+
+
+def _log(file: Path, max_bytes: int) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            size, text = os.fstat(opened.fileno()).st_size, opened.read(max_bytes)
+    except OSError:
+        return b""
+    head = f"==> {file.name} <==\n".encode()
+    if size > len(text):
+        text = text[: text.rfind(b"\n") + 1]
+        return head + text + f"[cut: the first {len(text)} of {size} bytes]\n".encode()
+    return head + text + (b"" if text.endswith(b"\n") or not text else b"\n")

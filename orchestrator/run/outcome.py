@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -33,29 +33,31 @@ class Rules:
     allow_disturbed: bool = False
 
 
-def pending(plan: Plan, attempts: Attempts, rules: Rules) -> tuple[list[PlannedRun], int, int]:
-    """Return (the runs still to start, how many are done, how many failed before and are left alone).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """What is left of a plan."""
 
-    A misplaced run has failed, unless that is allowed: then it is done. Disturbed ones are repeated after all others.
-    """
+    todo: list[PlannedRun]  # disturbed runs after all others
+    done: int
+    disturbed: int  # of these: at every attempt, and not started again
+    failed: int  # not started again
+
+
+def pending(plan: Plan, attempts: Attempts, rules: Rules) -> Pending:
+    """Return the runs still to start, and how many are done or failed before."""
     todo: list[PlannedRun] = []
-    again: list[PlannedRun] = []
-    done = failed = 0
+    done = disturbed = failed = 0
     for run in plan.runs:
         tried = attempts.get(run.key, NEVER)
         if is_pending(tried, rules):
-            (again if tried.status == "disturbed" else todo).append(run)
+            todo.append(run)
         elif counts_as_done(tried.status, allow_misplaced=rules.allow_misplaced):
             done += 1
+            disturbed += tried.status == "disturbed"
         else:
             failed += 1
-    return todo + again, done, failed
-
-
-def given_up(plan: Plan, attempts: Attempts, rules: Rules) -> int:
-    """Return how many runs of a plan were disturbed at every attempt, and are not started again."""
-    tried = (attempts.get(run.key, NEVER) for run in plan.runs)
-    return sum(one.status == "disturbed" and not is_pending(one, rules) for one in tried)
+    todo.sort(key=lambda run: attempts.get(run.key, NEVER).status == "disturbed")
+    return Pending(todo=todo, done=done, disturbed=disturbed, failed=failed)
 
 
 def is_pending(tried: Tried, rules: Rules) -> bool:
@@ -196,8 +198,3 @@ def error_lines(*texts: str) -> list[str]:
     shown = (line if match.end() < _LONGEST else line[match.start() - 90 :] for line, match in matches)
     found = list(dict.fromkeys(_PROCESS.sub("", line)[:_LONGEST] for line in shown))
     return [line for line in found if not _KILLED.search(line)] or found
-
-
-def last_use(runs: Iterable[PlannedRun]) -> dict[str, int]:
-    """Return for each scratch path the number (from 1) of the last run that needs it."""
-    return {file.path: number for number, run in enumerate(runs, 1) for file in run.scratch}

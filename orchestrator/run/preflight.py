@@ -64,13 +64,13 @@ def _of_share(topology: Topology, kept: str) -> list[Finding]:
     ]  # fmt: skip
 
 
-def whole_or_refused(topology: Topology, kept: str = "") -> None:
+def require_whole_node(topology: Topology, kept: str = "") -> None:
     """Raise PartOfMachine unless this process may use all of the machine, or in a job of Slurm all that any job may have. `kept` as of `glance`."""
     share = topology.share()
     if share and not kept:
         raise PartOfMachine(
-            "--whole-node", f"this process may use {share}", "sbatch --exclusive --mem=0, srun -c N; cores that Slurm gives to no job (CoreSpecCount) need not be there"
-        )  # fmt: skip
+            "--whole-node", f"this process may use {share}", "use sbatch --exclusive --mem=0 and srun -c N"
+        )
 
 
 class PartOfMachine(UserError):
@@ -80,7 +80,7 @@ class PartOfMachine(UserError):
     code = "part-of-machine"
 
 
-def told(found: Finding) -> str:
+def describe(found: Finding) -> str:
     """Return "warn  the governor is powersave: clocks follow the load; fix: …"."""
     return f"{found.level}  {found.what}: {found.why}{f'; fix: {found.fix}' if found.fix else ''}"
 

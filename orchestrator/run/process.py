@@ -12,14 +12,14 @@ import select
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Final, Literal, Protocol, Self
 
 from orchestrator.machine.ask import in_memory
 from orchestrator.model import Outcome
-from orchestrator.run.below import Below
-from orchestrator.run.messages import Answer, Broken, Ended, Killed, Refused
 from orchestrator.run.watchdog import Watchdog
+from orchestrator.run.watchdog_process import Answer, Broken, Ended, Killed, Refused
 from parsers.text import LARGEST, PRINT_LESS
 
 EARLY_GAPS_S = (0.008, 0.008, 0.016, 0.032, 0.064)
@@ -37,6 +37,9 @@ OUTPUT_CHECK_S = 2.0
 
 TO_ALL_S = 1.0
 """For so long it is waited whether a signal that ended a tool comes here, too."""
+
+MAX_CHECKED = 32
+"""Processes below a tool that are checked for stops."""
 
 LOSES_PATIENCE = 4
 """Signals after which a stop no longer waits for the next safe point."""
@@ -99,14 +102,17 @@ class Looks(Protocol):
 
 
 class _Gaps:
-    """When the next look is due, from the end of the one before: a slow host is not looked at without a pause."""
+    """When to look next, counted from the end of the last look: a slow host gets its pauses, too."""
 
-    def __init__(self, looks: Looks | None, below: Below) -> None:
+    def __init__(self, looks: Looks | None) -> None:
+        self.stops = 0  # of processes below the tool: ranks, workers, children of a shell
+        self.stopped_s = 0.0  # give or take one gap per stop
         self._looks = looks
-        self._below = below
         self._early = list(EARLY_GAPS_S) if looks else []
         self._late = [LOOK_EVERY_S] * LOOKS if looks else []
         self._is_settled = looks is None
+        self._is_stopped = False
+        self._checked = 0.0
         self._begun = time.monotonic()
 
     def next_s(self, otherwise: float) -> float:
@@ -115,20 +121,41 @@ class _Gaps:
         return otherwise if self._is_settled else min(otherwise, (time.monotonic() - self._begun) / 10)
 
     def look(self, pid: int) -> None:
-        """Look; if enough was seen, the others of this kind are left out. After them it is looked only for stopped processes below, and
-        for threads with another mask, which two more looks have to confirm."""
+        """Look at the tool; after the planned looks, only for stopped processes and for threads that moved. Two more looks confirm a move."""
+        if not self._looks:
+            return
         kind = self._early or self._late
-        if self._looks and (kind or not self._is_settled):
+        if kind or not self._is_settled:
             del kind[:1]
             self._is_settled = self._looks.look(pid, early=kind is self._early)
             if self._is_settled:
                 kind.clear()
-            if not self._early and not self._late:
-                self._below.look(pid)
-        elif self._looks:
-            self._below.look(pid)
-            if self._looks.has_changed():
-                self._late = [LOOK_EVERY_S] * 2
+        elif self._looks.has_changed():
+            self._late = [LOOK_EVERY_S] * 2
+        if not self._early and not self._late:
+            self._check_stopped(pid)
+
+    def _check_stopped(self, tool: int) -> None:
+        """Count stops (SIGSTOP) below the tool: the kernel reports only those of the tool itself to its parent."""
+        was, now = self._is_stopped, time.monotonic()
+        self._is_stopped = _has_stopped_child(tool)
+        if self._is_stopped:
+            self.stops += not was
+            self.stopped_s += now - (self._checked or now)
+        self._checked = now
+
+
+def _has_stopped_child(tool: int) -> bool:
+    """Tell whether one of the first MAX_CHECKED processes below the tool is stopped."""
+    processes = [tool]
+    for pid in processes:
+        with contextlib.suppress(OSError):  # it has ended
+            below = Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split()
+            processes += map(int, below[: MAX_CHECKED - len(processes)])
+            state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2]  # the name may hold brackets
+            if pid != tool and state.startswith(b"T"):
+                return True
+    return False
 
 
 def run_process(
@@ -151,15 +178,15 @@ def run_process(
     to a device that may be under test.
     """
     cpus = cpus or os.sched_getaffinity(0)
-    with in_memory() as stdout, in_memory() as stderr, Below() as below:
-        begun = time.monotonic()
+    with in_memory() as stdout, in_memory() as stderr:
+        begun, gaps = time.monotonic(), _Gaps(looks)
         try:
             watchdog.start(
                 argv, env,
                 cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, housekeeping=housekeeping,
                 last_look=looks is not None,
             )  # fmt: skip
-            ending, answer = _wait(watchdog, stop, begun + timeout_s, _Gaps(looks, below), (stdout, stderr))
+            ending, answer = _wait(watchdog, stop, begun + timeout_s, gaps, (stdout, stderr))
         except BaseException:  # whatever went wrong here, the tool is not left behind
             watchdog.end()
             raise
@@ -175,8 +202,8 @@ def run_process(
             stopped=ending == "stopped",
             stdout=_contents(stdout),
             stderr=_contents(stderr),
-            stops=below.stops,
-            stopped_s=below.stopped_s,
+            stops=gaps.stops,
+            stopped_s=gaps.stopped_s,
             error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB: {PRINT_LESS}" if flooded else "",
         )
     return _with(answer, outcome)
@@ -185,26 +212,18 @@ def run_process(
 def _with(answer: Answer, outcome: Outcome) -> Outcome:
     """Add what the watchdog says of the end to what was seen of it here."""
     match answer:
-        case Ended(
-            status=status,
-            usage=usage,
-            wall_s=wall_s,
-            span_s=span_s,
-            unended=unended,
-            stops=stops,
-            stopped_s=stopped_s,
-        ):
-            code = None if status is None else os.waitstatus_to_exitcode(status)
+        case Ended():
+            code = None if answer.status is None else os.waitstatus_to_exitcode(answer.status)
             return dataclasses.replace(
                 outcome,
                 exit_code=code if code is not None and code >= 0 else None,
                 signal=-code if code is not None and code < 0 else None,
-                wall_s=wall_s,
-                span_s=span_s,
-                usage=usage,
-                stops=max(stops, outcome.stops),
-                stopped_s=max(stopped_s, outcome.stopped_s),
-                unended=unended,
+                wall_s=answer.wall_s,
+                span_s=answer.span_s,
+                usage=answer.usage,
+                stops=max(answer.stops, outcome.stops),
+                stopped_s=max(answer.stopped_s, outcome.stopped_s),
+                unended=answer.unended,
             )
         case Refused(reason=reason):
             return Outcome.not_started(reason)

@@ -1,71 +1,124 @@
-"""Run a plan, and then round after round of the cells with `repeats: auto` that have not settled. I/O.
+"""`repeats: auto`: which cells get a further run; and how long a sweep will still take. Pure.
 
-Between the rounds the file is asked, not this call's memory: what a sweep did before it was stopped counts as well.
+The file decides, not the call: a stopped sweep continues where it was, and a settled cell stays as it is.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-from orchestrator.machine.topology import Topology
-from orchestrator.model import Plan, Sweep
-from orchestrator.run.execute import Event, Summary, Unsettled, execute
-from orchestrator.run.outcome import Rules
-from orchestrator.run.process import Stop
-from orchestrator.run.remaining import Progress
-from orchestrator.run.scratch import Scratch
-from orchestrator.run.settle import Leading, next_round
-from orchestrator.store.result_file import ResultFile
-from parsers.errors import ParseError
-from parsers.measurement import Parsed
+from orchestrator.experiment.repeats import CAP, is_settled, one_round
+from orchestrator.model import Cell, Plan, PlannedRun, Sweep
+from orchestrator.run.outcome import NEVER, Attempts, Rules, is_pending
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
+
+Leading: TypeAlias = "Callable[[Cell, Sequence[Parsed]], Sequence[float]]"
+"""(cell, results of its runs) → the number that a cell settles by, one per run."""
 
 
-def further(
-    plan: Plan, result: ResultFile, sweeps: Mapping[str, Sweep], rules: Rules, leading: Leading
-) -> Plan:
-    """Return one more run of each cell that may go on and has not settled by what the file holds."""
+def unknown(cell: Cell, _: Sequence[Parsed]) -> Sequence[float]:
+    """Raise ValueError: the `Leading` of callers whose sweeps have a fixed number of repeats."""
+    raise ValueError(f"no number of {cell.tool} to settle by")
+
+
+def with_begun(plan: Plan, attempts: Attempts) -> Plan:
+    """Return the plan with the further runs that a file holds attempts of, after its own runs."""
     if not plan.more:
-        return dataclasses.replace(plan, runs=(), warm_ups=())
-    cells = {run.cell.point_id: run.cell for run in plan.runs if run.cell.point_id in plan.more}
-    good: dict[str, list[Parsed]] = {}
-    for record in result.runs():
-        if record.status == "ok" and not record.warm_up and record.point_id in cells:
-            with contextlib.suppress(ParseError):
-                good.setdefault(record.point_id, []).append(result.parsed(record, cells[record.point_id]))
-    values = {cell: leading(cells[cell], own) for cell, own in good.items()}
-    return next_round(plan, result.attempts(), values, sweeps, rules)
-
-
-def execute_rounds(
-    plan: Plan,
-    result: ResultFile,
-    session: int,
-    scratch: Scratch,
-    stop: Stop,
-    *,
-    topology: Topology,
-    sweeps: Mapping[str, Sweep],
-    leading: Leading,
-    rules: Rules,
-    drop_caches: bool = False,
-    on_event: Callable[[Event], None],
-) -> Summary:
-    """Do what `execute` does, then one more run of each unsettled cell, until all have settled or ran as often as they may."""
-    scratch_of_more = frozenset(
-        file.path for run in plan.runs if run.cell.point_id in plan.more for file in run.scratch
+        return plan
+    last, planned, first = (
+        _last_repeats(attempts),
+        _last_repeats(run.key for run in plan.runs),
+        _first_runs(plan),
     )
-    start = partial(
-        execute, result=result, session=session, scratch=scratch, stop=stop, topology=topology,
-        rules=rules, keep=scratch_of_more, drop_caches=drop_caches, progress=Progress(), on_event=on_event,
-    )  # fmt: skip
-    summary = start(plan)
-    while not summary.stopped:
-        later = further(plan, result, sweeps, rules, leading)
-        if not later.runs:
-            break
-        on_event(Unsettled(cells=len(later.runs)))
-        summary.add(start(later))
-    return summary
+    begun = [
+        dataclasses.replace(first[cell], repeat=repeat)
+        for cell in plan.more
+        for repeat in range(planned[cell] + 1, min(last.get(cell, 0), CAP) + 1)
+    ]
+    runs = (*plan.runs, *sorted(begun, key=lambda run: run.repeat))
+    return dataclasses.replace(plan, runs=runs, more=_more(plan, _last_repeats(run.key for run in runs)))
+
+
+def next_round(
+    plan: Plan,
+    attempts: Attempts,
+    values: Mapping[str, Sequence[float]],
+    sweeps: Mapping[str, Sweep],
+    rules: Rules,
+) -> Plan:
+    """Return the plan of one more run for each cell that has done its planned runs and has not settled.
+
+    values: point_id → the leading number of each good run. A cell without good runs gets another run only if it was
+    disturbed: a later run may be quiet.
+    """
+    first, last = _first_runs(plan), _last_repeats(attempts)
+    once = dataclasses.replace(rules, retry_failed=False)  # a repeated failure is no reason to wait
+    waiting = {run.cell.point_id for run in plan.runs if is_pending(attempts.get(run.key, NEVER), once)}
+    disturbed = {cell for (cell, _), tried in attempts.items() if tried.status == "disturbed"}
+
+    def is_open(cell: str) -> bool:
+        if cell in waiting or last[cell] >= CAP:
+            return False
+        return not is_settled(values[cell]) if values.get(cell) else cell in disturbed
+
+    repeats = {cell: last[cell] + 1 for cell in plan.more if is_open(cell)}
+    order = one_round([first[c].cell for c in repeats], sweeps, plan.seed, max(repeats.values(), default=0))
+    runs = (dataclasses.replace(first[c.point_id], repeat=repeats[c.point_id]) for c in order)
+    return dataclasses.replace(plan, runs=tuple(runs), more=_more(plan, repeats), warm_ups=())
+
+
+def _more(plan: Plan, last: Mapping[str, int]) -> dict[str, int]:
+    """Return how many runs may follow the `last` repeat of each open cell."""
+    return {cell: CAP - last[cell] for cell in plan.more if cell in last}
+
+
+def _first_runs(plan: Plan) -> dict[str, PlannedRun]:
+    return {run.cell.point_id: run for run in reversed(plan.runs)}
+
+
+def _last_repeats(keys: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return point_id → its highest repeat."""
+    return dict(sorted(keys, key=lambda key: key[1]))
+
+
+class Progress:
+    """Counts the runs of a sweep over all its rounds, and estimates the time for the rest.
+
+    A run takes what the plan says, times how far the plan was off for the runs of its sweep, else of its tool.
+    """
+
+    def __init__(self) -> None:
+        self.started = self.total = 0  # attempts, without warm-ups
+        # (tool, sweep) → planned seconds of the runs to do, planned and real seconds of the runs that ended
+        self._left: dict[tuple[str, str], float] = defaultdict(float)
+        self._planned: dict[tuple[str, str], float] = defaultdict(float)
+        self._real: dict[tuple[str, str], float] = defaultdict(float)
+
+    def add(self, runs: Iterable[PlannedRun]) -> None:
+        """Add runs to do."""
+        for run in runs:
+            self.total += not run.warm_up
+            self._left[run.tool, run.sweep] += run.estimate_s
+
+    def end(self, run: PlannedRun, seconds: float) -> None:
+        """Take a run off that took `seconds`, its preparation included."""
+        kind = run.tool, run.sweep
+        self._left[kind] -= run.estimate_s
+        self._planned[kind] += run.estimate_s
+        self._real[kind] += seconds
+
+    def seconds_left(self) -> float:
+        """Return the estimate for all runs that have not ended."""
+        return max(0.0, sum(left * self._factor(kind) for kind, left in self._left.items()))
+
+    def _factor(self, kind: tuple[str, str]) -> float:
+        equal = (
+            [kind] if self._planned.get(kind) else [other for other in self._planned if other[0] == kind[0]]
+        )
+        planned = sum(self._planned[other] for other in equal)
+        return sum(self._real[other] for other in equal) / planned if planned else 1.0

@@ -30,6 +30,7 @@ from orchestrator.plan.survey import (
     is_of_this_machine,
     refuse_shared,
 )
+from orchestrator.run.events import OnEvent, Waiting
 from orchestrator.run.process import Stop
 from orchestrator.run.watchdog import Watchdog
 from parsers.errors import PinsweepError, UserError
@@ -219,14 +220,14 @@ def open_scratch(
     path: Path,
     *,
     stop: Stop | None = None,
-    on_wait: Callable[[Path], None] = lambda _: None,
+    on_event: OnEvent = lambda _: None,
     keep: Iterable[int] = (),
     on_orphaned: Callable[[], None] = lambda: None,
     wanted: bool = True,
 ) -> Iterator[Scratch]:
     """Start the watchdog, make the folder, hold its lock, remove all of it at the end; unless it is `wanted`, the watchdog alone.
 
-    While another pinsweep uses the folder, this one waits, and `on_wait` is told which folder that is. The watchdog holds the
+    While another pinsweep uses the folder, this one waits, and reports that. The watchdog holds the
     descriptors `keep` and the folder's lock, too, and does `on_orphaned` when this process has been killed and the tool has ended.
     Raises UserError if the folder is not ours, PinsweepError if there is no watchdog, Stopped on a stop while waiting.
     """
@@ -245,7 +246,7 @@ def open_scratch(
             watchdog.stop(finished=not watchdog.busy)
         return
     try:
-        lock = _lock(path, stop, on_wait)
+        lock = _lock(path, stop, on_event)
     except BaseException:
         watchdog.stop()
         raise
@@ -270,7 +271,7 @@ def open_scratch(
                 scratch.left = path.exists()
 
 
-def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int:
+def _lock(path: Path, stop: Stop | None, on_event: OnEvent) -> int:
     waited = False
     try:
         while stop is None or stop.requested is None:
@@ -294,7 +295,7 @@ def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int
                     return _marked(path, lock)
                 if not waited:
                     waited = True
-                    on_wait(path)
+                    on_event(Waiting(scratch=path))
     except OSError as error:
         _remove_empty(path)
         raise UserError(

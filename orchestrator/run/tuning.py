@@ -1,26 +1,27 @@
-"""`run --tune`: set what makes figures vary while a sweep lasts, and put it back, whatever happens. I/O but for `facts_after`.
+"""`run --tune`: set what makes numbers vary while a sweep lasts, and put it back, whatever happens. I/O but for `facts_after`.
 
-Set are the frequency governor (performance) and automatic NUMA balancing (off). Not turbo and huge pages, which change what is
-measured; nor services, which no written value puts back.
+It sets the frequency governor (performance) and automatic NUMA balancing (off). Turbo and huge pages change what is measured, and
+no written value puts a service back: they stay.
 
-What was is written to a state file before anything is changed. Whoever holds the file locked is still at work: pinsweep, or its watchdog, which puts back when pinsweep was killed. What nobody holds is left over, and
-`doctor --restore` puts it back. A restart of the machine undoes both, the settings and the file in /run.
+A state file holds the old values before anything is changed. Its lock belongs to the run or to its watchdog, which puts back when
+pinsweep was killed. `doctor --restore` puts back what an unlocked file names. A restart of the machine undoes the settings and /run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import fcntl
 import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine import lockfile
 from orchestrator.run.exclusive import FOLDER_VARIABLE
 from parsers.errors import UserError
 
@@ -30,9 +31,7 @@ STATE: Final = "tuned.json"
 
 _POLICIES: Final = "sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
 _BALANCING: Final = "proc/sys/kernel/numa_balancing"
-_KNOB: Final = re.compile(
-    r"sys/devices/system/cpu/cpufreq/policy\d+/scaling_governor|proc/sys/kernel/numa_balancing"
-)
+_KNOB: Final = re.compile(rf"{_POLICIES.replace('*', '[0-9]+')}|{_BALANCING}")
 _VALUE: Final = re.compile(r"\w{1,32}", re.ASCII)
 
 
@@ -51,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What a state file says, and whether somebody is at work on it."""
+    """What a state file says, and whether a run still uses it."""
 
     pid: int
     since: str
@@ -65,184 +64,162 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
+class Tuning:
     """The machine as `tuned` has set it."""
 
     changes: tuple[Change, ...] = ()
     keep: tuple[int, ...] = ()  # descriptors for the watchdog
-    put_back: Callable[[], None] = lambda: None  # what the watchdog does where this process was killed
+    put_back: Callable[[], None] = lambda: None  # for the watchdog, if this process is killed
 
 
 def words(changes: Iterable[Change]) -> str:
-    """Return "CPU frequency governor powersave → performance (8 of them), automatic NUMA balancing 1 → 0". Pure."""
-    alike: dict[tuple[str, str, str], int] = {}
-    for change in changes:
-        key = change.what, change.was, change.now
-        alike[key] = alike.get(key, 0) + 1
-    return ", ".join(
-        f"{what} {was} → {now}{f' ({number} policies)' if number > 1 else ''}"
-        for (what, was, now), number in alike.items()
-    )
+    """Return "CPU frequency governor powersave → performance (8 policies), automatic NUMA balancing 1 → 0". Pure."""
+    counts = Counter(f"{change.what} {change.was} → {change.now}" for change in changes)
+    return ", ".join(f"{text} ({n} policies)" if n > 1 else text for text, n in counts.items())
 
 
 def facts_after(changes: Iterable[Change]) -> dict[str, str]:
-    """Return the facts of a machine (`orchestrator.machine.probe.facts`) that are others once it is changed so. Pure."""
-    found = {}
-    for change in changes:
-        if change.path == _BALANCING:
-            found["numa_balancing"] = "off"
-        else:
-            found["governor"] = change.now
-    return found
+    """Return the facts of a machine (`orchestrator.machine.probe.facts`) that some changes alter. Pure."""
+    return dict(("numa_balancing", "off") if c.path == _BALANCING else ("governor", c.now) for c in changes)
 
 
 def needed(root: Path = ROOT) -> tuple[Change, ...]:
-    """Return what --tune would change now. Raises UserError where it could not: no rights, no such governor."""
+    """Return what --tune would change now. Raises UserError if it could not: no rights, no such governor."""
+    hint = "leave --tune out"
     changes = []
     for path in sorted(root.glob(_POLICIES)):
-        was = _word(path)
-        offered = _word(path.with_name("scaling_available_governors")).split()
-        if was in ("", "performance"):
+        governor, offered = _word(path), _word(path.with_name("scaling_available_governors")).split()
+        if governor in ("", "performance"):
             continue
-        if was == "userspace":
-            raise UserError("--tune", f"{path} is userspace: somebody chose a frequency", "leave --tune out")
+        if governor == "userspace":
+            raise UserError("--tune", f"{path} is userspace: somebody chose a frequency", hint)
         if offered and "performance" not in offered:
-            raise UserError(
-                "--tune", f"{path} does not offer performance, only {', '.join(offered)}", "leave --tune out"
-            )
-        changes.append(Change(path=str(path.relative_to(root)), was=was, now="performance"))
+            raise UserError("--tune", f"{path} does not offer performance, only {', '.join(offered)}", hint)
+        changes.append(Change(path=str(path.relative_to(root)), was=governor, now="performance"))
     if _word(root / _BALANCING) == "1":
         changes.append(Change(path=_BALANCING, was="1", now="0"))
     for change in changes:
         if not os.access(root / change.path, os.W_OK):
-            raise UserError(
-                "--tune", f"{root / change.path} cannot be written", "run it as root, or leave --tune out"
-            )
+            raise UserError("--tune", f"{root / change.path} cannot be written", f"run as root, or {hint}")
     return tuple(changes)
 
 
 @contextlib.contextmanager
-def tuned(file: Path, say: Callable[[str], None] = lambda _: None, root: Path = ROOT) -> Iterator[Tuned]:
-    """Change what is `needed`, and put it back at the end; what a killed run left is put back before. `say` is told of both.
+def tuned(file: Path, say: Callable[[str], None] = lambda _: None, root: Path = ROOT) -> Iterator[Tuning]:
+    """Change what is `needed`, and put it back at the end; first put back what a killed run left. `say` gets a line of each.
 
-    Raises UserError where that is impossible; nothing is changed then.
+    Raises UserError, with nothing changed, if that is impossible.
     """
-    folder = _folder()
+    path = _path()
     needed(root)
-    held = _held(folder, make=True)
+    lock = _hold(path)
     try:
-        if left := _changes(held):
+        if left := _changes(lock):
             for line in _put_back(left, root):
                 say(line)
             say(f"an earlier run left it tuned: {words(left)} was put back first")
         changes = needed(root)
         if not changes:
             say("nothing to change")
-            _forget(folder)
-            yield Tuned()
+            path.unlink(missing_ok=True)
+            yield Tuning()
             return
-        _write(held, file, changes)
+        _write(lock, file, changes)
 
         def put_back() -> None:
             trouble = _put_back(changes, root)
             for line in trouble:
                 say(line)
             if not trouble:
-                _forget(folder)
+                path.unlink(missing_ok=True)
 
         try:
-            _apply(changes, root)
+            for change in changes:
+                _apply(change, root)
             say(f"{words(changes)}, until the end")
-            yield Tuned(changes=changes, keep=(held,), put_back=put_back)
+            yield Tuning(changes=changes, keep=(lock,), put_back=put_back)
         finally:
             put_back()
     finally:
-        os.close(held)
+        os.close(lock)
 
 
 def current() -> State | None:
-    """Return who has tuned this machine, or has left it so; None if nobody has."""
+    """Return the run that has tuned this machine, or has left it tuned; None if there is none."""
+    path = _path()
     try:
-        descriptor = _open(_folder() / STATE, os.O_RDONLY)
-    except (OSError, UserError):
+        state = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
         return None
     try:
-        changes = _changes(descriptor)
-        if not changes:
+        _refuse_foreign(state, path)
+        if not (changes := _changes(state)):
             return None
-        raw = json.loads(_text(descriptor))
+        raw = json.loads(_text(state))
         return State(
-            pid=int(raw["pid"]),
-            since=str(raw["since"]),
-            file=str(raw["file"]),
-            changes=changes,
-            in_use=not _lock(descriptor, fcntl.LOCK_SH),
-        )
+            pid=int(raw["pid"]), since=str(raw["since"]), file=str(raw["file"]), changes=changes, in_use=lockfile.is_held(path)
+        )  # fmt: skip
+    except (UserError, ValueError, TypeError, KeyError):
+        return None
     finally:
-        os.close(descriptor)
+        os.close(state)
 
 
 def restore(root: Path = ROOT) -> tuple[str, tuple[str, ...]]:
-    """Put back what a killed run left; return what was put back and what was not, in words.
+    """Put back what a killed run left; return as text what was put back, and what was not.
 
-    Raises UserError where that is impossible: without rights, or while the run is at work.
+    Raises UserError without rights, and while the run is still at work.
     """
-    folder = _folder()
     if current() is None:
         return "nothing to put back", ()
-    descriptor = _held(folder, make=False)
+    lock = _hold(_path())
     try:
-        changes = _changes(descriptor)
+        changes = _changes(lock)
         for change in changes:
             if not os.access(root / change.path, os.W_OK) and _word(root / change.path) == change.now:
-                raise UserError("--restore", f"{root / change.path} cannot be written", "run it as root")
+                raise UserError("--restore", f"{root / change.path} cannot be written", "run as root")
         trouble = _put_back(changes, root)
-        _forget(folder)
-        back = [Change(path=c.path, was=c.now, now=c.was) for c in changes if _word(root / c.path) == c.was]
+        _path().unlink(missing_ok=True)
+        back = [replace(c, was=c.now, now=c.was) for c in changes if _word(root / c.path) == c.was]
         return f"put back: {words(back) or 'nothing'}", tuple(trouble)
     finally:
-        os.close(descriptor)
+        os.close(lock)
 
 
 # --- the kernel's files ------------------------------------------------------------------------------------
 
 
-def _apply(changes: Sequence[Change], root: Path) -> None:
-    for change in changes:
-        try:
-            _set(root / change.path, change.now)
-        except OSError as error:
-            raise UserError(
-                "--tune",
-                f"{root / change.path} cannot be set to {change.now}: {error.strerror}",
-                "leave --tune out",
-            ) from error
+def _apply(change: Change, root: Path) -> None:
+    path = root / change.path
+    try:
+        _set(path, change.now)
+    except OSError as error:
+        cause = f"{path} cannot be set to {change.now}: {error.strerror}"
+        raise UserError("--tune", cause, "leave --tune out") from error
 
 
 def _put_back(changes: Sequence[Change], root: Path) -> list[str]:
-    """Set what is still as we set it; return what was not put back, and why. What somebody else has set meanwhile is theirs."""
+    """Put back what still has our value; return what was not put back, and why. Somebody else's value stays."""
     trouble = []
     for change in reversed(changes):
         path = root / change.path
         present = _word(path)
-        if present == change.was:
-            continue
-        if present != change.now:
+        if present not in (change.was, change.now):
             trouble.append(
-                f"{path} was not put back to {change.was}: it is {present or 'gone'} now, by somebody else"
+                f"{path} was not put back to {change.was}: somebody else set {present or 'nothing'}"
             )
-            continue
-        try:
-            _set(path, change.was)
-        except OSError as error:
-            trouble.append(f"{path} could not be put back to {change.was}: {error.strerror}")
+        elif present == change.now:
+            try:
+                _set(path, change.was)
+            except OSError as error:
+                trouble.append(f"{path} could not be put back to {change.was}: {error.strerror}")
     return trouble
 
 
 def _set(path: Path, value: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        os.write(descriptor, f"{value}\n".encode())  # one write: the kernel takes each as a value
+        os.write(descriptor, f"{value}\n".encode())  # one write: the kernel takes each write as a value
     finally:
         os.close(descriptor)
 
@@ -257,59 +234,40 @@ def _word(path: Path) -> str:
 # --- the state file ----------------------------------------------------------------------------------------
 
 
-def _folder() -> Path:
-    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)
+def _path() -> Path:
+    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER) / STATE
 
 
-def _held(folder: Path, *, make: bool) -> int:
-    """Open the state file and lock it. Raises UserError if another run has it, or it is not ours."""
-    path = folder / STATE
-    while True:
-        try:
-            if make:
-                folder.mkdir(parents=True, exist_ok=True)
-            descriptor = _open(path, os.O_RDWR | (os.O_CREAT if make else 0))
-        except OSError as error:
-            raise UserError(
-                str(path),
-                f"cannot be opened: {error.strerror}",
-                f"run it as root, or name a folder with {FOLDER_VARIABLE}",
-            ) from error
-        if not _lock(descriptor, fcntl.LOCK_EX):
-            os.close(descriptor)
-            at_work = current()
-            raise UserError(
-                "this machine",
-                f"another `pinsweep run --tune` has tuned it ({at_work or 'it is just beginning'})",
-                "wait for it",
-            )
-        with contextlib.suppress(FileNotFoundError):  # its owner removed it after we opened it
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
-        os.close(descriptor)
-
-
-def _open(path: Path, how: int) -> int:
-    """Open a state file of this user's or of root's. Raises UserError if others could have written it, OSError if it cannot be opened."""
-    descriptor = os.open(path, how | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
-    found = os.fstat(descriptor)
-    mine = found.st_uid in (0, os.geteuid()) and found.st_nlink == 1 and not found.st_mode & 0o022
-    if not stat.S_ISREG(found.st_mode) or not mine:
-        os.close(descriptor)
-        raise UserError(str(path), "others can write this file: it is not believed", "remove it")
-    return descriptor
-
-
-def _lock(descriptor: int, kind: int) -> bool:
+def _hold(path: Path) -> int:
+    """Make and lock the state file. Raises UserError if another run has it, or others could have written it."""
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = lockfile.acquire(path)
+    except OSError as error:
+        cause = f"cannot be opened: {error.strerror}"
+        raise UserError(str(path), cause, f"run as root, or name a folder with {FOLDER_VARIABLE}") from error
+    if lock is None:
+        owner = current() or "it is just beginning"
+        cause = f"another `pinsweep run --tune` has tuned it ({owner})"
+        raise UserError("this machine", cause, "wait for it")
+    try:
+        _refuse_foreign(lock, path)
+    except UserError:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _refuse_foreign(descriptor: int, path: Path) -> None:
+    """Raise UserError for a state file that is not a file of this user's or of root's alone."""
+    status = os.fstat(descriptor)
+    mine = status.st_uid in (0, os.geteuid()) and status.st_nlink == 1 and not status.st_mode & 0o022
+    if not stat.S_ISREG(status.st_mode) or not mine:
+        raise UserError(str(path), "others can write this file: it is not trusted", "remove it")
 
 
 def _write(descriptor: int, file: Path, changes: Sequence[Change]) -> None:
-    """Write the state, and have it safe: until this returns nothing is changed, so that half a file means that nothing was."""
+    """Write and sync the state. Nothing is changed before that: half a file means that nothing was."""
     text = {
         "pid": os.getpid(),
         "since": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -322,20 +280,17 @@ def _write(descriptor: int, file: Path, changes: Sequence[Change]) -> None:
 
 
 def _changes(descriptor: int) -> tuple[Change, ...]:
-    """Return the changes in a state file; () if it was cut short, or names what we never change."""
+    """Return the changes in a state file; () if it was cut short, or names files or values that --tune never sets."""
     try:
-        found = tuple(Change(**raw) for raw in json.loads(_text(descriptor))["changes"])
-        sound = all(
-            _KNOB.fullmatch(c.path) and _VALUE.fullmatch(c.was) and _VALUE.fullmatch(c.now) for c in found
-        )
+        changes = tuple(Change(**raw) for raw in json.loads(_text(descriptor))["changes"])
+        if all(
+            _KNOB.fullmatch(c.path) and _VALUE.fullmatch(c.was) and _VALUE.fullmatch(c.now) for c in changes
+        ):
+            return changes
     except (ValueError, TypeError, KeyError, RecursionError):
-        return ()
-    return found if sound else ()
+        pass
+    return ()
 
 
 def _text(descriptor: int) -> bytes:
     return os.pread(descriptor, 1 << 20, 0)
-
-
-def _forget(folder: Path) -> None:
-    (folder / STATE).unlink(missing_ok=True)

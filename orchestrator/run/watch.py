@@ -1,4 +1,4 @@
-"""Reads the machine's counters around each run, and has `orchestrator.run.disturbance` judge what they say. I/O."""
+"""Reads the machine's counters around each run, and has `orchestrator.run.disturbance` judge them. I/O."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from orchestrator.machine import cgroups
 from orchestrator.machine.counters import Counters, Disk, Reading, between
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Placement, PlannedRun
-from orchestrator.run.disturbance import Reason, Watched, irq_share, kept, reasons
+from orchestrator.run.disturbance import Reason, Watched, irq_share, reasons, stored
 from orchestrator.tools import get_tool
 from parsers.units import size_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the counters say of a run."""
+    """What the counters show of a run."""
 
     reasons: tuple[Reason, ...] = ()
-    counters: dict[str, Any] = field(default_factory=dict)  # as the result file keeps them
+    counters: dict[str, Any] = field(default_factory=dict)  # as the result file stores them
     out_of_memory: str = ""  # why the run failed, if the kernel killed one of its processes
 
     @property
@@ -31,7 +31,7 @@ class Evidence:
 
 
 class Watch:
-    """`begin` right before a run starts, `end` right after it; nothing is read while it runs."""
+    """`begin` right before a run starts, `end` right after it. Nothing is read while the run lasts."""
 
     def __init__(self, counters: Counters, topology: Topology) -> None:
         self._counters = counters
@@ -40,11 +40,11 @@ class Watch:
         self._irq: dict[str, list[float]] = {}  # cell → share of interrupts in each of its runs
 
     def begin(self, run: PlannedRun, watchdog: int) -> None:
-        """Read the counters; `watchdog` is the process that will start the run."""
+        """Read the counters. `watchdog` is the process that will start the run."""
         self._before = self._counters.read(run.placement.cpus if run.placement else (), watchdog)
 
     def end(self, run: PlannedRun, outcome: Outcome, watchdog: int) -> Evidence:
-        """Read them again and judge; nothing of a run that did not begin."""
+        """Read the counters again and judge; no evidence of a run that did not begin."""
         before, self._before = self._before, None
         if before is None or not outcome.usage:
             return Evidence()
@@ -52,34 +52,25 @@ class Watch:
         after = self._counters.read(cpus, watchdog)
         disks = dict(self._disks(run))
         watched = Watched(
-            wall_s=outcome.wall_s,
-            span_s=outcome.span_s,
-            user_s=outcome.usage.get("user_s", 0.0),
-            system_s=outcome.usage.get("system_s", 0.0),
-            stops=outcome.stops,
-            stopped_s=outcome.stopped_s,
-            cpus=cpus,
-            neighbours=neighbours(self._topology, run.placement) if run.placement else (),
-            memory_bound=get_tool(run.tool).MEMORY_BOUND,
-            computing=get_tool(run.tool).busy_threads(run.cell.options),
-            disks=disks,
+            wall_s=outcome.wall_s, span_s=outcome.span_s, user_s=outcome.usage.get("user_s", 0.0),
+            system_s=outcome.usage.get("system_s", 0.0), stops=outcome.stops, stopped_s=outcome.stopped_s, cpus=cpus,
+            neighbours=neighbours(self._topology, run.placement) if run.placement else (), memory_bound=get_tool(run.tool).MEMORY_BOUND,
+            computing=get_tool(run.tool).busy_threads(run.cell.options), disks=disks,
             unit_bytes=min((write.unit_bytes for write in run.writes if write.unit_bytes), default=0),
             usual_irq=tuple(self._irq.get(run.cell.point_id, ())),
-        )
-        looked_at = (*cpus, *watched.neighbours) or tuple(self._topology.core_of)
-        changes = between(before, after, cpus=looked_at, disks=disks)
-        found = reasons(changes, watched)
+        )  # fmt: skip
+        watched_cpus = (*cpus, *watched.neighbours) or tuple(self._topology.core_of)
+        changes = between(before, after, cpus=watched_cpus, disks=disks)
+        matches = reasons(changes, watched)
         share = irq_share(changes, watched)
         if share is not None and not run.warm_up:
             self._irq.setdefault(run.cell.point_id, []).append(share)
-        return Evidence(
-            reasons=found,
-            counters=kept(changes, watched, found),
-            out_of_memory=out_of_memory(outcome, changes.totals.get("oom_kills"), cgroups.memory()),
-        )
+        failed = outcome.signal is not None or bool(outcome.exit_code)
+        killed = out_of_memory(outcome, changes.totals.get("oom_kills"), cgroups.memory()) if failed else ""
+        return Evidence(reasons=matches, counters=stored(changes, watched, matches), out_of_memory=killed)
 
     def _disks(self, run: PlannedRun) -> Iterator[Disk]:
-        """Give the disks that a run works on: of its files, and the devices that its command names."""
+        """Yield the disks of a run's files, and the devices that its command names."""
         paths = [file.path for file in run.scratch if file.text is None]
         paths += [write.path for write in run.writes]
         paths += [value for word in run.argv if (value := word.rpartition("=")[2]).startswith("/dev/")]
@@ -89,9 +80,8 @@ class Watch:
 
 
 def out_of_memory(outcome: Outcome, kills: float | None, memory: cgroups.Memory | None) -> str:
-    """Return why a run failed if the kernel killed one of its processes for memory; else "". `kills`: None where it does not count them."""
-    failed = outcome.signal is not None or outcome.exit_code
-    if not failed or not (kills or (kills is None and outcome.signal == signal.SIGKILL and memory)):
+    """Return why a failed run failed if the kernel killed one of its processes for memory, else "". `kills`: None if not counted."""
+    if not kills and not (kills is None and outcome.signal == signal.SIGKILL and memory):
         return ""
     limit = f" (limit {size_text(memory.limit)})" if memory else ""
     return f"killed by the kernel: out of memory{limit}"

@@ -8,7 +8,7 @@ It is forked once, sleeps, and adopts what is orphaned below it, so that all tha
     the watchdog is killed   pinsweep adopts the tree and ends it; the next run gets a new watchdog
     both at once             the tool's process group is killed by the kernel (see `_Tripwire`)
 
-What they say is in `orchestrator.run.messages`; its own side in `orchestrator.run.watchdog_process`.
+Its own side, and the messages, are in `orchestrator.run.watchdog_process`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,18 @@ from orchestrator.machine.process_tree import (
     end_descendants,
     ends_within,
 )
-from orchestrator.run.messages import Answer, Broken, Ended, Killed, Refused, receive, send
-from orchestrator.run.watchdog_process import DROPPED, TOOL, be_watchdog
+from orchestrator.run.watchdog_process import (
+    DROPPED,
+    TOOL,
+    Answer,
+    Broken,
+    Ended,
+    Killed,
+    Refused,
+    be_watchdog,
+    receive,
+    send,
+)
 from parsers.errors import PinsweepError
 
 ANSWER_S = GRACE_S + EXIT_S + 10.0

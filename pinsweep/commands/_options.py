@@ -256,22 +256,29 @@ def standing(cell: Cell, repeats: Sequence[Parsed]) -> Sequence[float]:
 
 
 def left_out(plan: Plan) -> None:
-    """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here; and what was guessed.
-
-    A line a sweep and reason: a program that is missing would be said once for each of its cells. JSON and the result file have each.
-    """
+    """Print on stderr the warnings of a plan, and the cells that are not started, with the first cause: a line per sweep and cause."""
     from reports.text.format import plural
 
     for warning in plan.warnings:
         say_prose(f"warning  {warning}", fg="yellow", err=True)
-    for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
-        alike: dict[tuple[str, str], list[str]] = {}
-        for item in items:
-            labels = " ".join(f"{key}={value}" for key, value in item.cell.items())
-            alike.setdefault((item.sweep, item.reason), []).append(labels)
-        for (sweep, reason), (first, *others) in alike.items():
-            more = f" and {plural(len(others), 'more cell')}" if others else ""
-            say_prose(f"{word}  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
+    cells: dict[tuple[str, str], list[str]] = {}
+    for item in plan.skipped:
+        labels = " ".join(f"{key}={value}" for key, value in item.cell.items())
+        reason = item.reason.partition("; this machine has ")[0].removeprefix(f"{item.cell.get('place')}: ")
+        cells.setdefault((item.sweep, reason), []).append(labels)
+    for (sweep, reason), (first, *others) in cells.items():
+        more = f" and {plural(len(others), 'more cell')}" if others else ""
+        say_prose(f"skipped  {sweep}  {first}{more}: {reason}", fg="yellow", err=True)
+    for alias in plan.aliases:
+        other = {key: value for key, value in alias.of.items() if alias.cell.get(key) != value}
+        names = (" ".join(f"{key}={labels.get(key)}" for key in other) for labels in (alias.cell, alias.of))
+        say_prose(f"same     {alias.sweep}  {' is '.join(names)}", err=True)
+
+
+def devices(plan: Plan) -> None:
+    """Print on stderr the devices whose data a plan overwrites."""
+    for path in sorted({w.path for run in plan.runs for w in run.writes if w.kind == "device"}):
+        say(f"OVERWRITES DEVICE  {path}", fg="red", bold=True, err=True)
 
 
 def of_readable(paths: Sequence[Path], made: Callable[[Sequence[Path]], T]) -> tuple[T, bool]:
@@ -291,7 +298,7 @@ def of_readable(paths: Sequence[Path], made: Callable[[Sequence[Path]], T]) -> t
 
 def nothing_can_run() -> None:
     """Say on stderr that a plan has no run."""
-    say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
+    say("no cell of this experiment can run here; see the reasons above", fg="red", err=True)
 
 
 def percent(text: str) -> float:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from pinsweep.commands import _cluster, _options
-from pinsweep.terminal import data, say, say_lines, say_prose
+from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
-    from orchestrator.model import Placement, Plan, PlannedRun
+    from orchestrator.model import Plan, PlannedRun
+    from orchestrator.plan.plan import Machine
 
 
 @click.command(
-    short_help="Print every command that `run` would start; start none.",
+    short_help="Print what `run` would do; start nothing.",
     epilog='Example: pinsweep plan experiments/stream-membind.yaml --topology "pack:2 numa:1 core:10 pu:1"',
 )
 @_options.experiments_or_none
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     default="table",
     help="[default: table]",
 )
+@click.option("--commands", is_flag=True, help="Print the place and the command line of each cell.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -60,6 +62,7 @@ def command(
     experiments: tuple[Path, ...],
     topology: str | None,
     form: str,
+    commands: bool,
     seed: int | None,
     output: Path | None,
     retry_failed: bool,
@@ -76,10 +79,9 @@ def command(
     as_new: bool,
     **_for_the_runs: bool,
 ) -> None:
-    """Print the command line of every run that `pinsweep run` would start; start none of them.
+    """Print what `pinsweep run` would do: runs, places, time, skipped cells. Nothing is started.
 
-    What is skipped and why, what would be written, and how long it will take, come with it; JSON has the sum (total_s) and a time limit
-    for `sbatch -t` (time_limit). Where no cell can run here the exit status is 1, as that of `pinsweep run`.
+    --commands, --format shell and --format json have every command line. If no cell can run here, the exit status is 1.
     """
     from orchestrator.plan import plan as planning
     from orchestrator.plan.prepare import PlanOptions
@@ -92,138 +94,102 @@ def command(
     )  # fmt: skip
     rules = Rules(retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed)
     prepared, done = plan_experiments(experiments, options, seed=seed, rules=rules, leading=_options.standing)
+    plan = prepared.plan
     if form == "json":
         from reports.text.json_text import json_text
 
-        data(json_text(planning.as_json(prepared.plan)))
+        data(json_text(planning.as_json(plan)))
     elif form == "shell":
-        data(planning.as_shell(prepared.plan, str(prepared.scratch)))
+        data(planning.as_shell(plan, str(prepared.scratch)))
+    elif commands:
+        _commands(plan, prepared.machine.site.topology)
     else:
-        _table(prepared.plan, prepared.machine.site.topology)
+        _overview(plan, prepared.machine, done)
     if form != "json":
-        begun = options.output is not None and options.output.exists()
-        _summary(prepared.plan, done, another_order=seed is None and not begun)
-    if not prepared.plan.runs and not done:
+        _options.left_out(plan)
+        _options.devices(plan)
+        if cells_guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
+            say(f"cells that never ran here: {cells_guessed} (1 s per run assumed; set `seconds`)", err=True)
+    if not plan.runs and not done:
         _options.nothing_can_run()
         raise click.exceptions.Exit(1)
 
 
-def _table(plan: Plan, topology: Topology) -> None:
+def _overview(plan: Plan, machine: Machine, done: int) -> None:
+    """Print the number of runs and the time that they take, and a row per sweep."""
+    from orchestrator.machine.cpulist import format_cpulist
+    from orchestrator.plan.duration import duration
+    from orchestrator.tools import Program
+    from parsers.units import size_text
+    from reports.text import format as fmt
+
+    rows = [("sweep", "cells", "runs", "time", "CPUs", "memory node", "")]
+    for sweep in dict.fromkeys(cell.sweep for cell in plan.cells):
+        runs = [run for run in plan.runs if run.sweep == sweep]
+        cells = {run.cell.point_id: run for run in runs}
+        groups = [group for run in cells.values() if run.placement for group in run.placement.groups]
+        program = machine.programs[runs[0].tool]
+        files = {
+            write.path: write.size_bytes for run in runs for write in run.writes if write.kind == "scratch"
+        }
+        notes = ["built-in kernel"] if isinstance(program, Program) and program.stand_in else []
+        notes += [f"scratch {size_text(sum(files.values()))}"] if files else []
+        seconds = sum(run.estimate_s for run in runs)
+        most = seconds + sum(run.estimate_s * plan.more.get(cell, 0) for cell, run in cells.items())
+        more = sum(plan.more.get(cell, 0) for cell in cells)
+        rows.append(
+            (
+                sweep,
+                str(len(cells)),
+                _between(str(len(runs)), str(len(runs) + more)),
+                _between(fmt.duration(seconds), fmt.duration(most)),
+                format_cpulist({cpu for group in groups for cpu in group.cpus}) or "any",
+                format_cpulist({node for group in groups for node in (*group.membind, *group.interleave)})
+                or "any",
+                ", ".join(notes),
+            )
+        )
+    takes = duration(plan)
+    total, further = len(plan.cells) + len(plan.left_out), sum(plan.more.values())
+    cells_text = (
+        f"{len(plan.cells)} of {fmt.plural(total, 'cell')}" if plan.left_out else fmt.plural(total, "cell")
+    )
+    all_runs = fmt.plural(len(plan.runs) + further, "run")
+    runs_text = f"{len(plan.runs)} to {all_runs}" if further else all_runs
+    warm_ups = f" + {fmt.plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
+    time = _between(fmt.duration(takes.least_s), fmt.duration(takes.most_s))
+    before = f"; {fmt.plural(done, 'run')} done before" if done else ""
+    say(f"{cells_text}, {runs_text}{warm_ups}, about {time} (batch limit: sbatch -t {takes.slurm}){before}")
+    if not plan.runs:
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    say()
+    for row in rows:
+        say("  ".join(["", *(cell.ljust(width) for cell, width in zip(row, widths, strict=True))]).rstrip())
+    say()
+    say("--commands prints every command line")
+
+
+def _between(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
+
+
+def _commands(plan: Plan, topology: Topology) -> None:
+    """Print each cell with its place and its command line."""
     import shlex
 
     from orchestrator.placement.diagram import draw
 
-    drawn: dict[Placement, str] = {}
-    repeats: dict[str, list[PlannedRun]] = {}
+    runs: dict[str, list[PlannedRun]] = {}
     for run in plan.runs:
-        repeats.setdefault(run.cell.point_id, []).append(run)
-    lines = []
+        runs.setdefault(run.cell.point_id, []).append(run)
     for cell in plan.cells:
-        runs = repeats[cell.point_id]
-        run = runs[0]
-        env = "".join(f"{name}={_folded(shlex.quote(value))} " for name, value in run.env.items())
-        most = len(runs) + plan.more.get(cell.point_id, 0)
-        times = f"{len(runs)} to {most}" if most > len(runs) else f"{most}"
-        lines.append((f"{run.sweep}  {run.cell.describe()}  × {times}", True))
-        if run.placement is not None:
-            if run.placement not in drawn:
-                drawn[run.placement] = draw(run.placement, topology)
-            lines.append((f"  {drawn[run.placement]}", False))
-        lines.append((f"  {env}{shlex.join(run.argv)}", False))
-        lines += [(f"  # {note}", False) for note in run.notes]
-    say_lines(lines)
-
-
-_LONGEST_VALUE = 60
-
-
-def _folded(value: str) -> str:
-    """Return a variable's value without the middle of a long list: "'{0},{1},{2},… 128 in all …,{127}'"; --format shell has it whole."""
-    parts = value.split(",")
-    if len(value) <= _LONGEST_VALUE or len(parts) <= 6:
-        return value
-    return f"{','.join(parts[:3])},… {len(parts)} in all …,{parts[-1]}"
-
-
-def _summary(plan: Plan, done: int, *, another_order: bool) -> None:
-    """Print what the reader decides by, on stderr: the time, the writes, what is left out. `another_order`: `run` will draw one."""
-    from orchestrator.plan.duration import duration
-    from orchestrator.plan.warm_up import program_of
-    from parsers.units import size_text
-    from reports.text.format import plural
-
-    _options.left_out(plan)
-    writes = {write.path: write for run in plan.runs for write in run.writes}
-    for write in writes.values():
-        if write.kind == "device":
-            say(f"OVERWRITES DEVICE  {write.path}", fg="red", bold=True, err=True)
-        else:
-            say(
-                f"writes  {write.path}  ({size_text(write.size_bytes)}, made and removed by pinsweep)",
-                err=True,
-            )
-    if not plan.runs and not done:  # what is said then stands alone
-        return
-    costs = {run.cell.point_id: run.estimate_s for run in plan.runs}
-    least, most = dict[str, float](), dict[str, float]()  # sweep → seconds
-    for run in plan.runs:
-        least[run.sweep] = most[run.sweep] = least.get(run.sweep, 0.0) + run.estimate_s
-    for cell in plan.cells:
-        most[cell.sweep] += costs[cell.point_id] * plan.more.get(cell.point_id, 0)
-    warming = sum(run.estimate_s for run in plan.warm_ups)
-    total = sum(least.values()) + warming, sum(most.values()) + warming
-    before = f"; {done} runs are in the result file already" if done else ""
-    cells = plural(len(plan.cells), "cell")
-    if plan.left_out:
-        cells = f"{len(plan.cells)} of {plural(len(plan.cells) + len(plan.left_out), 'cell')}"
-    and_warm_ups = f" after {plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
-    runs, further = len(plan.runs), sum(plan.more.values())
-    counted = f"{runs} to {plural(runs + further, 'run')}" if further else plural(runs, "run")
-    say_prose(
-        f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
-        err=True,
-    )
-    if another_order and plan.runs:
-        say_prose(
-            f"`run` draws an order of its own, and records it; --seed {plan.seed} takes this one",
-            indent=2,
-            err=True,
-        )
-    if guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
-        never = "never ran here: a run of it is" if guessed == 1 else "never ran here: their runs are"
-        warm = set(map(program_of, plan.warm_ups))
-        cold = any(run.guessed_at_most_s and program_of(run) not in warm for run in plan.runs)
-        no_warm_up = ", too little known for a warm-up" if cold else ""
-        say_prose(
-            f"{plural(guessed, 'cell')} {never} reckoned at 1 s{no_warm_up}; `seconds` in the experiment says better",
-            indent=2,
-            err=True,
-        )
-    say(f"  time limit of a batch job: {duration(plan).slurm} (sbatch -t)", err=True)
-    for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:
-        say(f"  {_between(least[sweep], seconds):>14}  {sweep}", err=True)
-
-
-def _between(least: float, most: float) -> str:
-    """Return "12 s", or "12 s to 30 s" where it is not known before how much there is to do."""
-    from reports.text.format import duration
-
-    texts = dict.fromkeys((duration(least), duration(most)))
-    return " to ".join(texts)
-
-
-def _clock(least: float, most: float) -> str:
-    """Return "at 17:03", or "between 17:03 and 17:20", by the user's own clock."""
-    import datetime
-
-    from orchestrator.model import LONGEST_S
-
-    if most > LONGEST_S:
-        return f"after more than {LONGEST_S // 86400} days"
-    ends = (datetime.datetime.now() + datetime.timedelta(seconds=s) for s in (least, most))  # noqa: DTZ005
-    texts = list(
-        dict.fromkeys(f"{end:{'%H:%M' if most < 12 * 3600 else '%a %d %b at %H:%M'}}" for end in ends)
-    )
-    if len(texts) > 1:
-        return f"between {texts[0]} and {texts[1]}"
-    return f"at {texts[0]}" if most < 12 * 3600 else f"on {texts[0]}"
+        first, number = runs[cell.point_id][0], len(runs[cell.point_id])
+        times = _between(str(number), str(number + plan.more.get(cell.point_id, 0)))
+        say(f"{cell.sweep}  {cell.describe()}  × {times}", bold=True)
+        if first.placement is not None:
+            say(f"  {draw(first.placement, topology)}")
+        env = "".join(f"{name}={shlex.quote(value)} " for name, value in first.env.items())
+        say(f"  {env}{shlex.join(first.argv)}")
+        for note in first.notes:
+            say(f"  # {note}")

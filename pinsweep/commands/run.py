@@ -20,8 +20,7 @@ from pinsweep.terminal import answer, data, say
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
-    from orchestrator.run.exclusive import Holder
-    from orchestrator.run.execute import Event
+    from orchestrator.run.events import Event
     from orchestrator.run.session import Finished
 
 
@@ -93,14 +92,18 @@ def command(
     output = _options.result_file(output, experiments)
     if events_to:
         _refuse_events_to(events_to, output, experiments)
-    with (
-        emitted(bool(events), events_to) as emit,
-        _told_if_stopped_early(quiet, emit) as begin,
-        _sent_home(output, home, quiet, emit) as sent,
-    ):
+    with emitted(bool(events), events_to) as emit, _home(output, home) as send, _early_stop(emit) as begin:
         from orchestrator.plan.prepare import PlanOptions
         from orchestrator.run.outcome import Rules
         from orchestrator.run.session import run_experiments
+
+        progress = SweepProgress(quiet=quiet)
+
+        def on_event(event: Event) -> None:
+            progress(event)
+            emit(event)
+            begin(event, quiet)
+            send(event)
 
         finished = run_experiments(
             experiments,
@@ -127,14 +130,14 @@ def command(
             drop_caches=drop_caches,
             whole_node=whole_node,
             keep_reasons=home is not None,
-            on_wait=functools.partial(_waiting, emit),
             leading=_options.standing,
-            on_tune=_tuned,
-            on_begin=begin,
-            on_event=sent,
+            on_event=on_event,
         )
         status = _status(finished)
-        emit.done(_made(finished), finished.summary, status)
+        if emit.wanted:
+            from reports.export.events import done
+
+            emit.write([done(_made(finished), finished.summary, status)])
     if form == "json":
         _print(finished, status)
     _end(finished, click.get_current_context(), home, quiet)
@@ -153,47 +156,30 @@ def _refuse_events_to(file: Path, output: Path | None, experiments: tuple[Path, 
 
 
 @contextlib.contextmanager
-def _sent_home(
-    output: Path | None, home: Path | None, quiet: bool, events: Events
-) -> Iterator[Callable[[Event], None]]:
-    """Give what is told of each event: it prints, and of a job of many hosts' sweep sends home what there is."""
-    printed = SweepProgress(quiet=quiet)
-
-    def progress(event: Event) -> None:
-        printed(event)
-        events.of_sweep(event)
-
+def _home(output: Path | None, home: Path | None) -> Iterator[Callable[[Event], None]]:
+    """Yield what sends the results home after a run, on a host of a job with many."""
     if output is None or home is None:
-        yield progress
+        yield lambda _: None
         return
     from orchestrator.cluster.home import Home
 
-    with Home(output, home, _not_home) as sent:
-
-        def both(event: Event) -> None:
-            progress(event)
-            sent(event)
-
-        yield both
-
-
-def _not_home(text: str) -> None:
-    from reports.text.plain import printable
-
-    say(printable(text), fg="yellow", err=True)
+    with Home(output, home, functools.partial(say, fg="yellow", err=True)) as send:
+        yield send
 
 
 @contextlib.contextmanager
-def _told_if_stopped_early(quiet: bool, events: Events) -> Iterator[Callable[[Path, Prepared], None]]:
-    """Say that nothing was started where Ctrl-C came before the first run: gives what is to be called then. From there on, the sweep
-    itself ends the run that is in progress."""
+def _early_stop(events: Events) -> Iterator[Callable[[Event, bool], None]]:
+    """Say that nothing was started if Ctrl-C comes before the first run. Yields what notes the begin, and prints what is known then."""
     begun = False
 
-    def begin(path: Path, prepared: Prepared) -> None:
+    def begin(event: Event, quiet: bool) -> None:
         nonlocal begun
-        begun = True
-        _begin(path, prepared, quiet, events)
-        _loaded.all_that_a_sweep_uses()
+        from orchestrator.run.events import Begun
+
+        if isinstance(event, Begun):
+            begun = True
+            _begin(event.path, event.prepared, quiet, events)
+            _loaded.all_that_a_sweep_uses()
 
     try:
         yield begin
@@ -201,51 +187,30 @@ def _told_if_stopped_early(quiet: bool, events: Events) -> Iterator[Callable[[Pa
         if begun:
             raise
         say("stopped; nothing was started", err=True)
-        events.done(None, None, 130)
+        if events.wanted:
+            from reports.export.events import done
+
+            events.write([done(None, None, 130)])
         raise click.exceptions.Exit(130) from None
 
 
-def _waiting(events: Events, holder: Holder | Path | None) -> None:
-    from orchestrator.run.exclusive import told
-    from reports.text.plain import printable
-
-    events.waiting(holder)
-    say(printable(told(holder)), fg="yellow", err=True)
-    if isinstance(holder, Path):
-        say("         Ctrl-C stops; --scratch names another folder", err=True)
-    elif holder:
-        say("         Ctrl-C stops; --share-machine does not wait, and each disturbs the other", err=True)
-
-
-def _tuned(text: str) -> None:
-    from reports.text.plain import printable
-
-    say(printable(f"tune     {text}"), err=True)
-
-
 def _begin(path: Path, prepared: Prepared, quiet: bool, events: Events) -> None:
+    plan, machine = prepared.plan, prepared.machine
     if not quiet:
-        _options.left_out(prepared.plan)
-    devices = sorted(
-        {write.path for run in prepared.plan.runs for write in run.writes if write.kind == "device"}
-    )
-    for device in devices:
-        say(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
+        _options.left_out(plan)
+    _options.devices(plan)
     if quiet and not events.wanted:
         return
     from orchestrator.run import preflight
-    from reports.text.plain import printable
+    from reports.export.events import planned
 
-    plan, machine = prepared.plan, prepared.machine
-    noise = (
-        preflight.glance(plan.runs, machine.site.topology, prepared.scratch, kept=machine.kept_cores)
-        if plan.runs
-        else ()
-    )
-    events.planned(path, plan, noise)
+    topology, kept = machine.site.topology, machine.kept_cores
+    noise = preflight.glance(plan.runs, topology, prepared.scratch, kept=kept) if plan.runs else ()
+    if events.wanted:
+        events.write([planned(path, plan, noise)])
     if not quiet:
-        for found in noise:
-            say(printable(preflight.told(found)), fg="yellow", err=True)
+        for finding in noise:
+            say(preflight.describe(finding), fg="yellow", err=True)
         if plan.runs:
             say(f"result file  {path}", err=True)
 
@@ -292,54 +257,44 @@ def _again(path: Path, call: click.Context, home: Path | None) -> str:
 
 
 def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> None:
-    """Say what was done and what to do next. `home`: where the file will lie."""
+    """Print what was done and what to do next. `home`: where the file will be."""
     import shlex
 
-    summary = finished.summary
+    summary, plan = finished.summary, finished.prepared.plan
     if summary.scratch_left:
         say(f"scratch folder cannot be removed: {finished.prepared.scratch}", fg="yellow", err=True)
-    if not finished.prepared.plan.runs:
+    if not plan.runs:
         if quiet:
-            _options.left_out(finished.prepared.plan)
+            _options.left_out(plan)
         _options.nothing_can_run()
         if not finished.path.exists():
             say("no result file was made", err=True)
         return
     if quiet and not summary.stopped:
-        if not summary.counts and not summary.failed_before:
-            say("nothing to do: all was done before", err=True)
         if summary.failed_before:
-            say(f"{summary.failed_before} failed before and were left alone", err=True)
+            say(f"{summary.failed_before} failed before; --retry-failed starts them again", err=True)
+        elif not summary.counts:
+            say("nothing to do: all runs were done before", err=True)
         return
-    named = shlex.quote(str(home or finished.path))
-    counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
-        ("nothing that counts was started" if finished.prepared.plan.warm_ups else "nothing was started")
-        if summary.stopped
-        else "nothing to do"
-    )
-    if repeated := summary.repeated - len(summary.unrepeated):
-        counts += f"; disturbed and repeated: {repeated}"
-    if summary.unrepeated:
-        counts += f"; disturbed, and not repeated since the sweep was stopped: {len(summary.unrepeated)}"
-    were = "was" if summary.done_before == 1 else "were"
-    before = f"; {summary.done_before} {were} done before" if summary.done_before else ""
-    say(f"{counts}{before}", err=True)
+    counts = [f"{number} {status}" for status, number in sorted(summary.counts.items())] or ["nothing to do"]
+    others = {
+        "retried": summary.repeated - len(summary.unrepeated),
+        "still to retry": len(summary.unrepeated),
+        "done before": summary.done_before,
+    }
+    if summary.stopped and not summary.counts:
+        counts = ["no run was finished"]
+    say(", ".join([*counts, *(f"{number} {what}" for what, number in others.items() if number)]), err=True)
     disturbed = 0 if summary.stopped else summary.counts["disturbed"] + summary.disturbed_before
     if disturbed:
         runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
-        say(
-            f"{runs} disturbed at every attempt. A cell without a quiet run uses its least disturbed runs (D1).",
-            fg="yellow",
-            err=True,
-        )
+        text = f"{runs} disturbed at every attempt. A cell without a quiet run uses its least disturbed runs (D1)."
+        say(text, fg="yellow", err=True)
     if summary.stopped:
-        say(f"stopped; to go on: pinsweep {_again(finished.path, call, home)}", err=True)
+        say(f"stopped; to continue: pinsweep {_again(finished.path, call, home)}", err=True)
         return
     if summary.failed_before:
-        say(
-            f"{summary.failed_before} failed before and were left alone; --retry-failed starts them again",
-            err=True,
-        )
+        say(f"{summary.failed_before} failed before; --retry-failed starts them again", err=True)
     from reports import show
     from reports.checks import audit
     from reports.results.load import load
@@ -347,11 +302,10 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
     results = load([finished.path])
     findings = audit.audit(results)
     answer(show.ending(results, findings), err=True)
-    if not os.environ.get("PINSWEEP_NO_NEXT"):  # of quickstart.sh, which makes the page itself
-        explain = ["explain   pinsweep audit " + named] if audit.flag_counts(findings) else []
-        for line in (
-            f"numbers   pinsweep show {named}",
-            f"report    pinsweep report {named} -o report.html",
-            *explain,
-        ):
-            say(line, err=True)
+    if os.environ.get("PINSWEEP_NO_NEXT"):  # set by quickstart.sh, which makes the page itself
+        return
+    name = shlex.quote(str(home or finished.path))
+    say(f"numbers   pinsweep show {name}", err=True)
+    say(f"report    pinsweep report {name} -o report.html", err=True)
+    if audit.flag_counts(findings):
+        say(f"explain   pinsweep audit {name}", err=True)

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING
 
 from orchestrator.model import PlannedRun
 from orchestrator.run import preflight
-from orchestrator.run.exclusive import told
-from orchestrator.run.execute import Event
-from orchestrator.run.fresh import run_again
+from orchestrator.run.events import Begun, Event
 from orchestrator.run.outcome import Rules
-from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again
+from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again, run_again
 from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
 from reports.compare.comparison import Again, Ask, Comparison, compare, verdict_frame
@@ -71,11 +69,15 @@ def confirm(
         say(printable(f"  {command}"))
     approve()
     _make(folder)
+
+    def report(event: Event) -> None:
+        on_event(event)
+        if isinstance(event, Begun):
+            for noise in preflight.glance([run for _, run in rerun.runs], rerun.topology, rerun.scratch):
+                say(printable(preflight.describe(noise)))
+
     try:
-        fresh = run_again(
-            rerun, folder, version=version, argv=argv, rules=rules, on_wait=lambda holder: say(printable(told(holder))),
-            on_tune=lambda text: say(printable(f"tune     {text}")), on_begin=lambda: _warn_of_noise(rerun, say), on_event=on_event,
-        )  # fmt: skip
+        fresh = run_again(rerun, folder, version=version, argv=argv, rules=rules, on_event=report)
     except Stopped:
         raise KeyboardInterrupt from None
     if fresh.summary.scratch_left:
@@ -91,11 +93,6 @@ def _command(run: PlannedRun) -> str:
     """Return the command line of a run, with the path of each program."""
     env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
     return env + shlex.join(run.files.get(word, word) for word in run.argv)
-
-
-def _warn_of_noise(rerun: Rerun, say: Callable[[str], None]) -> None:
-    for noise in preflight.glance([run for _, run in rerun.runs], rerun.topology, rerun.scratch):
-        say(printable(preflight.told(noise)))
 
 
 def _make(folder: Path) -> None:

@@ -16,8 +16,7 @@ from reports.export.record import cell_fields, counted, disturbances_of
 from reports.numbers import fresh
 
 if TYPE_CHECKING:
-    from orchestrator.run.exclusive import Holder
-    from orchestrator.run.execute import Event, Summary
+    from orchestrator.run.events import Event, Summary
 
 
 def event(name: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 (anything JSON holds)
@@ -36,19 +35,16 @@ def planned(file: Path, plan: Plan, noise: Sequence[Finding]) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def waiting(holder: Holder | Path | None) -> dict[str, Any]:
-    """Return the wait for another sweep, or for a scratch folder."""
-    if holder is None or isinstance(holder, Path):
-        return event("waiting", sweep=None, scratch=str(holder) if holder else None)
-    return event("waiting", sweep=asdict(holder), scratch=None)
-
-
 def of_sweep(happened: Event) -> Iterator[dict[str, Any]]:
-    """Yield the events of a run that starts or has ended."""
-    from orchestrator.run.execute import Started, Unsettled
+    """Yield the events of a sweep that waits, and of a run that starts or has ended."""
+    from orchestrator.run.events import Ended, Started, Unsettled, Waiting
 
+    if isinstance(happened, Waiting):
+        sweep = asdict(happened.holder) if happened.holder else None
+        yield event("waiting", sweep=sweep, scratch=str(happened.scratch) if happened.scratch else None)
     if isinstance(happened, Unsettled):
         yield event("unsettled", cells=happened.cells)
+    if not isinstance(happened, Started | Ended):
         return
     run = happened.run
     cell = {**cell_fields(run.cell), "repeat": run.repeat}

@@ -23,7 +23,7 @@ from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 
 if TYPE_CHECKING:
-    from orchestrator.run.execute import Summary
+    from orchestrator.run.events import Summary
 
 
 def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:

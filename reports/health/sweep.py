@@ -11,9 +11,8 @@ from types import FrameType
 from typing import Final
 
 from orchestrator.machine.user_folders import data_folder
-from orchestrator.plan.prepare import PlanOptions, Prepared
-from orchestrator.run.exclusive import Holder
-from orchestrator.run.execute import Ended, Event, Started
+from orchestrator.plan.prepare import PlanOptions
+from orchestrator.run.events import Begun, Ended, Event, Started, Waiting
 from orchestrator.run.outcome import Rules
 from orchestrator.run.session import Finished, run_experiments
 from parsers.errors import PinsweepError, UserError
@@ -86,8 +85,6 @@ class Check:
                 argv=self._argv,
                 rules=Rules(allow_disturbed=allow_disturbed),
                 keep_reasons=True,
-                on_wait=_refuse,
-                on_begin=self._on_begin,
                 on_event=self._on_event,
             )
         except PinsweepError as error:
@@ -95,11 +92,12 @@ class Check:
                 raise  # a mistake in the command
             raise _NotNow("could-not-run", f"{error.place}: {error.cause}") from error
 
-    def _on_begin(self, _path: Path, _prepared: Prepared) -> None:
-        self._begun = True
-
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, Started):
+        if isinstance(event, Waiting):
+            _refuse(event)
+        elif isinstance(event, Begun):
+            self._begun = True
+        elif isinstance(event, Started):
             self._activity = f"{describe_cell(event.run.cell)} was running"
         elif isinstance(event, Ended) and event.parsed and event.parsed.has(WRONG):
             self._wrong.add(event.run.key)
@@ -149,11 +147,12 @@ class Check:
         ) else "no number of the baseline is one of this check"
 
 
-def _refuse(holder: Holder | Path | None) -> None:
-    """Do not wait: a late check is worthless."""
-    if holder is not None:
-        shared = "the scratch folder" if isinstance(holder, Path) else holder.shared
-        raise _NotNow("busy", f"another sweep is measuring; {shared}: {holder}")
+def _refuse(event: Waiting) -> None:
+    """Raise _NotNow instead of waiting: a late check is worthless."""
+    if event.scratch:
+        raise _NotNow("busy", f"another sweep is measuring; the scratch folder: {event.scratch}")
+    if event.holder:
+        raise _NotNow("busy", f"another sweep is measuring; {event.holder.shared}: {event.holder}")
 
 
 def store_evidence(path: Path) -> Path | None:

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan.prepare import PlanOptions, prepare
-from orchestrator.run.execute import Ended, Event
-from orchestrator.run.fresh import run_again
+from orchestrator.run.events import Ended, Event
 from orchestrator.run.outcome import Rules
-from orchestrator.run.rerun import CellRef, Pair, prepare_again
+from orchestrator.run.rerun import CellRef, Pair, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import open_result
 from parsers.errors import UserError

@@ -18,13 +18,12 @@ import pytest
 
 from orchestrator.cluster.folder import Sweep, digest, make
 from orchestrator.model import Cell, PlannedRun, RunRecord, Status
-from orchestrator.run.exclusive import Holder
-from orchestrator.run.execute import Ended
+from orchestrator.run.events import Ended, Holder, Waiting
 from orchestrator.store.result_file import MAGIC
 from pinsweep import __version__
 from pinsweep.cli import cli
 from reports import schemas
-from reports.export.events import of_sweep, waiting
+from reports.export.events import of_sweep
 from reports.text.json_text import json_line
 from tests.conftest import Cli
 from tests.programs import ROOT
@@ -412,7 +411,8 @@ def test_who_is_waited_for_is_told() -> None:
         pid="42", host="n7", file="/d/a.db", since="2026-01-02 03:04 UTC", user="ann", shared="CPUs 0-3"
     )
 
-    told = events("".join(json_line(waiting(one)) for one in (holder, Path("/scratch"), None)))
+    waiting = (Waiting(holder=holder), Waiting(scratch=Path("/scratch")), Waiting())
+    told = events("".join(json_line(record) for event in waiting for record in of_sweep(event)))
 
     assert [(one["sweep"] or {}).get("pid") for one in told] == ["42", None, None]
     assert [one["scratch"] for one in told] == [None, "/scratch", None]

@@ -107,7 +107,7 @@ def test_the_printed_command_ends_the_sweep_and_runs_nothing_else(
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=PATIENCE_S)
     (tmp_path / "go").touch()
-    (printed,) = re.findall(r"to go on: pinsweep (.*)", stderr)
+    (printed,) = re.findall(r"to continue: pinsweep (.*)", stderr)
 
     again = subprocess.run(
         f"{shlex.quote(sys.executable)} -m pinsweep {printed}", shell=True, cwd=tmp_path, env={**os.environ, **home}, capture_output=True, text=True, check=False

@@ -76,7 +76,7 @@ def test_a_plan_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:
 
     shown, modules = _started("plan", "c.yaml", at=tmp_path)
 
-    assert "c  (one cell)  × 3" in shown
+    assert "1 cell, 3 runs" in shown
     assert not modules & {"sqlite3", "difflib", "parsers.measurement", "parsers.text", "reports.numbers"}
     assert not modules & {f"orchestrator.run.{name}" for name in ("execute", "process", "resume", "watchdog")}
     assert not modules & {f"orchestrator.machine.{name}" for name in ("devices", "facts", "synthetic")}

@@ -125,7 +125,7 @@ def test_a_file_goes_on_with_its_unpinned_cells_when_told_so(called: Cli, tmp_pa
     again = called("run", "a.yaml", "-o", "r.db", "--unpinned")
     pinned = called("run", "a.yaml", "-o", "r.db")
 
-    assert "nothing to do; 1 was done before" in again.stderr
+    assert "nothing to do, 1 done before" in again.stderr
     assert "2 ok" in pinned.stderr
     rows = [line.split() for line in called("show", "r.db").stdout.splitlines() if " ms" in line]
     assert sorted((row[0], "G18" in row) for row in rows) == [

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.machine.counters import TICK_S, Counters, Moved, between
-from orchestrator.run.messages import Ended
 from orchestrator.run.watchdog import Watchdog
+from orchestrator.run.watchdog_process import Ended
 
 RANGE_J = 262143.32885
 

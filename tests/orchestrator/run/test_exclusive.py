@@ -17,7 +17,8 @@ import pytest
 from orchestrator.machine.probe import load_topology
 from orchestrator.model import Cell, Group, Placement, PlannedRun
 from orchestrator.run import exclusive
-from orchestrator.run.exclusive import Holder, reserved, wanted_pus
+from orchestrator.run.events import Event, Waiting
+from orchestrator.run.exclusive import reserved, wanted_pus
 from orchestrator.run.process import Stop
 from orchestrator.run.scratch import Stopped
 from parsers.errors import UserError
@@ -75,24 +76,24 @@ def test_whole_cores_are_wanted_and_without_a_place_all_that_is_allowed() -> Non
     assert wanted_pus([], machine) == set()
 
 
-def test_who_has_the_pus_is_waited_for_and_named(tmp_path: Path, stop: Stop) -> None:
+def test_the_holder_of_the_pus_is_waited_for_and_reported(tmp_path: Path, stop: Stop) -> None:
     other = another("2,3,4")
-    told: list[Holder | None] = []
+    events: list[Event] = []
 
-    def end_it(holder: Holder | None) -> None:
-        told.append(holder)
+    def end_it(event: Event) -> None:
+        events.append(event)
         other.communicate("")
 
-    with reserved([0, 1], tmp_path / "a.db", stop, told.append):
-        assert not told
-    with reserved([4, 5, 3], tmp_path / "a.db", stop, end_it) as kept:
-        assert len(kept) == 1
+    with reserved([0, 1], tmp_path / "a.db", stop, events.append):
+        assert not events
+    with reserved([4, 5, 3], tmp_path / "a.db", stop, end_it) as locks:
+        assert len(locks) == 1
 
-    (holder,) = told
-    assert holder is not None
-    assert (holder.pid, holder.shared) == (str(other.pid), "CPUs 3-4")
-    assert holder.file == str(ROOT / "theirs.db")
-    assert str(holder).startswith(f"pid {other.pid} of ")
+    (event,) = events
+    assert isinstance(event, Waiting)
+    assert event.holder is not None
+    assert (event.holder.pid, event.holder.shared) == (str(other.pid), "CPUs 3-4")
+    assert event.holder.file == str(ROOT / "theirs.db")
 
 
 def test_whoever_was_killed_is_not_waited_for_and_leaves_nothing(
@@ -118,10 +119,10 @@ def test_what_a_killed_process_left_to_its_watchdog_is_still_held(tmp_path: Path
         os.link(name, tmp_path / "kept")
     os.link(tmp_path / "kept", name)  # as it would be there: a killed process removes nothing
     assert json.loads(text)["pus"] == "0"
-    told: list[Holder | None] = []
+    events: list[Event] = []
 
-    with reserved([0], tmp_path / "b.db", stop, lambda holder: (told.append(holder), os.close(held_on))):  # type: ignore[func-returns-value]
-        assert len(told) == 1
+    with reserved([0], tmp_path / "b.db", stop, lambda event: (events.append(event), os.close(held_on))):  # type: ignore[func-returns-value]
+        assert len(events) == 1
 
 
 def test_a_stop_ends_the_wait(tmp_path: Path, stop: Stop, runtime: Path) -> None:
@@ -163,7 +164,7 @@ def test_what_lies_in_the_folder_is_not_followed_nor_obeyed(
     (runtime / "1-link.pus").symlink_to(tmp_path / "precious")
     os.mkfifo(runtime / "2-fifo.pus")
     (runtime / "3-folder.pus").mkdir()
-    told: list[Holder | None] = []
+    events: list[Event] = []
     record = {"pus": "0", "pid": "\x1b[2J", "host": "n\n1", "file": "x" * 900, "since": None}
     with (runtime / "4-x.pus").open("w") as file:
         json.dump(record, file)
@@ -173,14 +174,15 @@ def test_what_lies_in_the_folder_is_not_followed_nor_obeyed(
             [0],
             tmp_path / "a.db",
             stop,
-            lambda h: (told.append(h), fcntl.flock(file, fcntl.LOCK_UN)),  # type: ignore[func-returns-value]
+            lambda event: (events.append(event), fcntl.flock(file, fcntl.LOCK_UN)),  # type: ignore[func-returns-value]
         ):
             pass
 
     assert (tmp_path / "precious").read_text() == "{}"
-    (holder,) = told
-    assert holder is not None
-    assert all(word.isprintable() and len(word) <= 200 for word in dataclasses.astuple(holder))
+    (event,) = events
+    assert isinstance(event, Waiting)
+    assert event.holder is not None
+    assert all(word.isprintable() and len(word) <= 200 for word in dataclasses.astuple(event.holder))
 
 
 def test_a_folder_that_is_a_link_is_not_used(
@@ -194,11 +196,11 @@ def test_a_folder_that_is_a_link_is_not_used(
     monkeypatch.setattr(
         exclusive, "FOLDERS", (tmp_path / "link", tmp_path / "file", tmp_path / "no" / "such")
     )
-    told: list[Holder | None] = []
+    events: list[Event] = []
 
-    with reserved([0], tmp_path / "a.db", stop, told.append) as kept:
-        assert kept == ()
-    assert told == [None]
+    with reserved([0], tmp_path / "a.db", stop, events.append) as locks:
+        assert locks == ()
+    assert events == [Waiting()]
     assert not list((tmp_path / "elsewhere").iterdir())
 
     monkeypatch.setattr(exclusive, "FOLDERS", (tmp_path / "link", tmp_path / "all"))

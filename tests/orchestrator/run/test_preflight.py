@@ -218,11 +218,11 @@ def test_the_whole_of_a_host_is_what_slurm_gives_to_jobs(
 
     if refused:
         with pytest.raises(preflight.PartOfMachine, match="6 of 8 PUs"):
-            preflight.whole_or_refused(machine, kept)
+            preflight.require_whole_node(machine, kept)
         assert said.level == "warn"
     else:
-        preflight.whole_or_refused(machine, kept)
-        assert preflight.told(said) == (
+        preflight.require_whole_node(machine, kept)
+        assert preflight.describe(said) == (
             "info  this process may use 6 of 8 PUs (CPUs 0-2,4-6): Slurm keeps the other 2 PUs for the system (CoreSpecCount),"
             " and this is all that a job may have"
         )

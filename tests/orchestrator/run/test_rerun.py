@@ -20,10 +20,10 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
 from orchestrator.plan.prepare import PlanOptions
 from orchestrator.run import exclusive
-from orchestrator.run.fresh import run_again
+from orchestrator.run.events import Event, Waiting
 from orchestrator.run.outcome import Rules
 from orchestrator.run.process import Stop
-from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again
+from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result, open_result
 from parsers.errors import UserError
@@ -136,39 +136,30 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
     assert not list((folder / "here").glob("pinsweep-scratch*"))
 
 
-def test_it_begins_when_nothing_is_waited_for_and_without_warm_ups_where_they_are_not_wanted(
-    folder: Path,
-) -> None:
-    asked = pairs(folder / "a.db", folder / "b.db", "stream", repeats=1)
-    rerun = prepare_again(asked, folder=folder / "here", seed=1, warm_up=False)
-    seen: list[str] = []
-
-    run_again(
-        rerun, folder / "here", version="0", argv=[], rules=SHARED,
-        on_begin=lambda: seen.append("begun"), on_event=lambda event: seen.append(type(event).__name__),
-    )  # fmt: skip
-
-    assert (seen[0], seen.count("Ended")) == ("begun", 4)
-
-
 def test_other_sweeps_on_its_cores_are_waited_for(
     folder: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exclusive, "LOOK_EVERY_S", 0.02)
-    rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "stream", repeats=1))
-    told: list[str] = []
+    asked = pairs(folder / "a.db", folder / "b.db", "stream", repeats=1)
+    rerun = prepare_again(asked, folder=folder / "here", seed=1, warm_up=False)
+    events: list[Event] = []
 
     with ExitStack() as others, Stop() as stop:
         others.enter_context(exclusive.reserved([0], folder / "other.db", stop))
 
-        def end_it(holder: exclusive.Holder | None) -> None:
-            told.append(exclusive.told(holder))
-            others.close()
+        def end_it(event: Event) -> None:
+            events.append(event)
+            if isinstance(event, Waiting):
+                others.close()
 
-        run_again(rerun, folder / "here", version="0", argv=[], rules=SHARED, on_wait=end_it)
+        run_again(rerun, folder / "here", version="0", argv=[], rules=SHARED, on_event=end_it)
 
-    (line,) = told
-    assert line.startswith(f"waiting  for another sweep on CPU 0: pid {os.getpid()} of ")
+    first = events[0]
+    assert isinstance(first, Waiting)
+    assert first.holder is not None
+    assert first.holder.pid == str(os.getpid())
+    names = [type(event).__name__ for event in events]
+    assert (names[1], names.count("Ended")) == ("Begun", 4)
     assert not list(runtime.iterdir())
 
 
@@ -176,7 +167,7 @@ def test_the_same_command_is_not_measured_twice(folder: Path) -> None:
     rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "told"))
 
     assert not rerun.interleaved
-    assert rerun.why_only_b == "the commands of both sides are the same: A is in the past"
+    assert rerun.why_only_b == "the commands of both sides are equal"
     assert [side for (side, _), _ in rerun.runs] == ["b"] * 6
 
 

@@ -177,7 +177,7 @@ def test_a_file_of_another_machine_of_this_name_is_left_alone() -> None:
 
     assert go_on([run(cell(2))], there, facts={**FACTS, "network_cards": "bbbbbb"})
     assert go_on([run(cell(2))], there)  # no card is to be seen
-    with pytest.raises(UserError, match="another machine that is called n1"):
+    with pytest.raises(UserError, match="another machine named n1"):
         go_on([run(cell(2))], there, facts={**FACTS, "network_cards": "cccccc"}, as_new=True)
 
 

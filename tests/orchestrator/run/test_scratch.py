@@ -21,6 +21,7 @@ from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
 from orchestrator.plan.survey import SCRATCH_MARKER, host_name, is_free, refuse_shared, scratch_folder
+from orchestrator.run.events import Event, Waiting
 from orchestrator.run.process import Stop
 from orchestrator.run.scratch import MARKER_TEXT, Claim, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
@@ -249,16 +250,16 @@ def test_a_path_outside_the_folder_is_a_bug_not_a_write(tmp_path: Path) -> None:
 def test_who_wants_the_folder_of_another_pinsweep_waits_until_it_is_gone(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     first = lockfile.acquire(tmp_path / "s" / SCRATCH_MARKER)
-    told: list[Path] = []
+    events: list[Event] = []
 
-    def on_wait(path: Path) -> None:
-        told.append(path)
-        shutil.rmtree(path)
+    def end_it(event: Event) -> None:
+        events.append(event)
+        shutil.rmtree(tmp_path / "s")
         os.close(first or 0)
 
-    with open_scratch(tmp_path / "s", on_wait=on_wait):
+    with open_scratch(tmp_path / "s", on_event=end_it):
         assert (tmp_path / "s" / SCRATCH_MARKER).exists()
-    assert told == [tmp_path / "s"]
+    assert events == [Waiting(scratch=tmp_path / "s")]
 
 
 def test_a_stop_ends_the_wait_for_a_folder(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_what_somebody_else_set_meanwhile_is_left_and_told(machine: Path) -> Non
         governor.write_text("schedutil\n")
 
     assert values(machine) == ["1", "schedutil", "performance", "powersave"]
-    assert said[1:] == [f"{governor} was not put back to powersave: it is schedutil now, by somebody else"]
+    assert "somebody else set schedutil" in said[1]
 
 
 def test_two_runs_do_not_tune_at_once(machine: Path) -> None:
@@ -193,7 +193,7 @@ def test_without_rights_nothing_is_changed(
         pass
 
     assert "policy12/scaling_governor cannot be written" in str(refused.value)
-    assert refused.value.hint == "run it as root, or leave --tune out"
+    assert refused.value.hint == "run as root, or leave --tune out"
     assert values(machine) == ASKED
     assert not runtime.exists()
 

@@ -22,11 +22,10 @@ import pytest
 
 from orchestrator.machine import process_tree
 from orchestrator.model import Outcome
-from orchestrator.run import messages
-from orchestrator.run.messages import Refused
+from orchestrator.run import watchdog_process as messages
 from orchestrator.run.process import Stop, run_process
 from orchestrator.run.watchdog import Watchdog
-from orchestrator.run.watchdog_process import NAME
+from orchestrator.run.watchdog_process import NAME, Refused
 from parsers.errors import PinsweepError
 from tests.stopping import BEATS, began, end, state, stop_for_a_moment
 from tests.waits import PATIENCE_S, beside_nobody_s, ended, until, without_kill
