@@ -464,7 +464,7 @@ def test_descendants_are_found_with_and_without_the_kernel_s_list(
     with subprocess.Popen(["sh", "-c", f"(sleep {t}; :) & sleep {t}; :"]) as shell:
         until(lambda: len(alive(t)) == 2)
         listed, spared = process_tree.descendants(others), process_tree.descendants([*others, shell.pid])
-        monkeypatch.setattr(process_tree, "_lists_children", lambda: False)
+        monkeypatch.setattr(process_tree.os.path, "exists", lambda _: False)
         unlisted = process_tree.descendants(others)
         for pid in listed:
             with contextlib.suppress(ProcessLookupError):  # its parent was killed, and took note
