@@ -706,18 +706,3 @@ def test_cells_that_are_skipped_for_one_reason_are_told_in_one_line(pinsweep: Cl
     assert [line.partition(": ")[0] for line in told if line.startswith("skipped")] == [
         "skipped  s  n=1 place=core 4095 and 2 more cells"
     ]
-
-
-def test_a_plan_hints_at_what_a_beginner_stumbles_over(pinsweep: Cli, tmp_path: Path) -> None:
-    text = "schema: 1\ntool: command\nfixed: {command: %s, metrics: {v: {regex: %s, unit: %s}}}\n"
-    (tmp_path / "quotes.yaml").write_text(text % ("echo 1", r'"(\d+)"', "ns"))
-    (tmp_path / "unit.yaml").write_text(text % ("echo 1", r"'(\d+)'", "nanosec"))
-    (tmp_path / "path.yaml").write_text(text % ("./walk", r"'(\d+)'", "ns"))
-
-    quotes, unit, path = (pinsweep("plan", f"{name}.yaml") for name in ("quotes", "unit", "path"))
-
-    assert "quotes.yaml:3:" in quotes.stderr
-    assert "hint: a regular expression has single quotes: '…'" in quotes.stderr
-    assert "unit: v has the unit 'nanosec', which pinsweep does not know: 'ns'?" in unit.stderr
-    assert "can be started here, seen from the folder that pinsweep is called in" in path.stderr
-    assert "pinsweep init --list names the experiments; tools: " in pinsweep("init", "nosuch").stderr
