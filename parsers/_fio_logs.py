@@ -71,14 +71,12 @@ def tables(
         if log.cut:
             last = max((max(columns[0]) for _, columns in found), default=0)
             named = f"{log.kind} log{f' of job {log.job}' if log.job else ''}"
-            flags.append(
-                Flag(id="log_cut", text=f"the {named} is kept up to {last / 1e9:.3g} s: it is too long")
-            )
+            flags.append(Flag("log_cut", f"the {named} is kept up to {last / 1e9:.3g} s: it is too long"))
     out = {}
     if rows:
-        out["log"] = Table(columns=COLUMNS, rows=Columns.joined(rows))
+        out["log"] = Table(COLUMNS, Columns.joined(rows))
     if bins:
-        out["log_histogram"] = Table(columns=HISTOGRAM, rows=Columns.joined(bins))
+        out["log_histogram"] = Table(HISTOGRAM, Columns.joined(bins))
     return out, flags
 
 

@@ -56,5 +56,5 @@ def collected(
             text += f": {len(about)}, the first {about[0][:60]!r}"
         if len(where) < len(runs):
             text += f" (run {', '.join(where)} of {len(runs)})"
-        flags.append(Flag(id=flag, text=text))
+        flags.append(Flag(flag, text))
     return tuple(flags)

@@ -79,9 +79,7 @@ def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
     """Return the metrics that a context names. Units are base units where there is one: MB/s becomes B/s."""
     return {
         name: Metric(
-            unit=to_base(spec.get("unit", ""))[1],
-            better=spec.get("better", "neither"),
-            text=str(spec.get("text", name)),
+            to_base(spec.get("unit", ""))[1], spec.get("better", "neither"), str(spec.get("text", name))
         )
         for name, spec in context.get("metrics", {}).items()
     }
@@ -132,19 +130,19 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             series.append((name, metrics[name].unit, [value for _, value in finite]))
             printed.append((name, 10.0 ** min(_last_digit(word) for word, _ in finite) * factor))
         if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
-            flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_no_number(unread[0])}"))
+            flags.append(Flag(f"not_a_number:{name}", f"{name}: {_no_number(unread[0])}"))
         if len(finite) + len(unread) < len(words):
-            flags.append(Flag(id="not_finite", text=f"{name}: inf or nan, left out"))
+            flags.append(Flag("not_finite", f"{name}: inf or nan, left out"))
         if "regex" in spec and 1 < len(finite) <= _MOST_TOLD:
             each = f"each match is a number of its own, index 0 to {len(finite) - 1}"
             flags.append(
                 Flag(
-                    id=f"several:{name}",
-                    text=f"{name} is in the output {len(finite)} times ({_sought(spec)}): {each}",
+                    f"several:{name}",
+                    f"{name} is in the output {len(finite)} times ({_sought(spec)}): {each}",
                 )
             )
         if not finite:
-            flags.append(Flag(id=f"missing:{name}", text=f"{name} is not in the output ({_sought(spec)})"))
+            flags.append(Flag(f"missing:{name}", f"{name} is not in the output ({_sought(spec)})"))
     if not series:
         if unread_flags := [flag for flag in flags if flag.id.startswith("not_")]:
             raise ParseError("the program's output", unread_flags[0].text)
@@ -154,8 +152,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         )
     return Parsed(
         tables={
-            "measurements": Table(columns=(*LABELS, "metric", "unit", "value"), rows=Counted(series)),
-            "printed": Table(columns=("metric", "step"), rows=tuple(printed)),
+            "measurements": Table((*LABELS, "metric", "unit", "value"), Counted(series)),
+            "printed": Table(("metric", "step"), tuple(printed)),
         },
         flags=tuple(flags),
     )

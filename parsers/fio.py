@@ -261,14 +261,14 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
     last = [run[-1] for run in runs]
     for report in last:
         if report.truncated:
-            yield Flag(id="truncated", text=report.truncated)
+            yield Flag("truncated", report.truncated)
         if report.earlier_entries:
             yield Flag(
-                id="status_interval",
-                text=f"{report.earlier_entries} earlier entries of the same jobs are left out, with the sum over them",
+                "status_interval",
+                f"{report.earlier_entries} earlier entries of the same jobs are left out, with the sum over them",
             )
         if report.not_finite:
-            yield Flag(id="not_finite", text="fio printed nan or inf; those figures are left out")
+            yield Flag("not_finite", "fio printed nan or inf; those figures are left out")
         if report.unread:
             yield unread(report.unread)
         for job in report.jobs:
@@ -276,14 +276,12 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
                 yield from _job_flags(job, whole=not report.truncated and not report.unread)
     if any(len(run) > 1 for run in runs):
         count = sum(len(run) - 1 for run in runs)
-        yield Flag(
-            id="status_interval", text=f"{count} earlier reports of the same run are in the table snapshots"
-        )
+        yield Flag("status_interval", f"{count} earlier reports of the same run are in the table snapshots")
     for message in messages:
         if found := _SIGNAL.search(message):
-            yield Flag(id="interrupted", text=f"fio was {found[0]}")
+            yield Flag("interrupted", f"fio was {found[0]}")
         elif any(part in message for part in (", err=", "disconnected", "got signal=", "hasn't exited")):
-            yield Flag(id="fio_message", text=message)
+            yield Flag("fio_message", message)
 
 
 _NOT_WHAT_WAS_WRITTEN: Final = 84
@@ -293,27 +291,24 @@ _NOT_WHAT_WAS_WRITTEN: Final = 84
 def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
     if job.error == _NOT_WHAT_WAS_WRITTEN:
         yield Flag(
-            id="validation_failed",
-            text=f"job {job.name!r} read back other data than it had written (verify): errno {job.error}",
+            "validation_failed",
+            f"job {job.name!r} read back other data than it had written (verify): errno {job.error}",
         )
     elif job.error:
         reason = job.error_text or _ERRNO.get(job.error, "")
         yield Flag(
-            id="job_error",
-            text=f"job {job.name!r} failed with errno {job.error}{f' ({reason})' * bool(reason)}",
+            "job_error", f"job {job.name!r} failed with errno {job.error}{f' ({reason})' * bool(reason)}"
         )
     for flag, text in job.notes:
-        yield Flag(id=flag, text=f"job {job.name!r}: {text}")
+        yield Flag(flag, f"job {job.name!r}: {text}")
     metrics = {metric for _, _, metric, _ in job.rows}
     if not job.name or not whole:
         return  # an extract: what is not there may have been printed
     if "io_bytes" not in metrics:
         if not job.error:
-            yield Flag(id="no_io", text=f"job {job.name!r} did no I/O")
+            yield Flag("no_io", f"job {job.name!r} did no I/O")
     elif not metrics & {"clat", "lat"}:
-        yield Flag(
-            id="no_latency", text=f"job {job.name!r} did not measure latency (disable_lat, gtod_reduce)"
-        )
+        yield Flag("no_latency", f"job {job.name!r} did not measure latency (disable_lat, gtod_reduce)")
 
 
 def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
@@ -355,9 +350,9 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
         tables["snapshots"] = measurements(("snapshot", *LABELS), METRICS, snapshots)
     for name, found in more.items():
         if found:
-            tables[name] = Table(columns=_COLUMNS[name], rows=tuple(found))
+            tables[name] = Table(_COLUMNS[name], tuple(found))
     if histograms:
-        tables["histogram"] = Table(columns=_HISTOGRAM, rows=Columns.joined(histograms))
+        tables["histogram"] = Table(_HISTOGRAM, Columns.joined(histograms))
     return tables
 
 
@@ -425,5 +420,5 @@ TAKEN: Final = Taken(
     typed=_typed,
     parts=_groups,
     part_name=_job_names,
-    not_yet=(NotYet(name="IOR", known_by=r"^[^\w\n]*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec"),),
+    not_yet=(NotYet("IOR", r"^[^\w\n]*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec"),),
 )

@@ -53,18 +53,18 @@ PRINTED: Final[Mapping[str, float]] = {
 }  # "0.19" µs, "42.11" MB/s
 LABELS: Final = ("table", "benchmark", "nprocs", "mode", "group", "message_size", "repetitions")
 METRICS: Final = {
-    "time": Metric(unit="ns", better="lower", text="time per message (PingPong: half the round trip)"),
-    "time_min": Metric(unit="ns", better="lower", text="time, fastest process"),
-    "time_max": Metric(unit="ns", better="lower", text="time, slowest process"),
-    "time_avg": Metric(unit="ns", better="lower", text="time, mean over the processes"),
-    "time_overlap": Metric(unit="ns", better="lower", text="time of communication and computation together"),
-    "time_pure": Metric(unit="ns", better="lower", text="time of the communication alone"),
-    "time_cpu": Metric(unit="ns", better="neither", text="time of the computation alone"),
-    "overlap": Metric(unit="1", better="higher", text="share of the communication hidden by computation"),
-    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
-    "mbytes_per_sec": Metric(unit="Mbytes/sec", better="higher", text="bandwidth, megabyte unknown"),
-    "message_rate": Metric(unit="1/s", better="higher", text="messages per second"),
-    "defects": Metric(unit="1", better="lower", text="wrong results (IMB built with -DCHECK)"),
+    "time": Metric("ns", "lower", "time per message (PingPong: half the round trip)"),
+    "time_min": Metric("ns", "lower", "time, fastest process"),
+    "time_max": Metric("ns", "lower", "time, slowest process"),
+    "time_avg": Metric("ns", "lower", "time, mean over the processes"),
+    "time_overlap": Metric("ns", "lower", "time of communication and computation together"),
+    "time_pure": Metric("ns", "lower", "time of the communication alone"),
+    "time_cpu": Metric("ns", "neither", "time of the computation alone"),
+    "overlap": Metric("1", "higher", "share of the communication hidden by computation"),
+    "bandwidth": Metric("B/s", "higher", "bandwidth"),
+    "mbytes_per_sec": Metric("Mbytes/sec", "higher", "bandwidth, megabyte unknown"),
+    "message_rate": Metric("1/s", "higher", "messages per second"),
+    "defects": Metric("1", "lower", "wrong results (IMB built with -DCHECK)"),
 }
 
 _COLUMNS: Final = {
@@ -507,46 +507,40 @@ def _more(reader: _Reader) -> dict[str, Table]:
             [(n, *tail) for n, table in enumerate(reader.tables) for tail in table.tails],
         ),
     }
-    return {
-        name: Table(columns=columns, rows=tuple(rows)) for name, (columns, rows) in tables.items() if rows
-    }
+    return {name: Table(columns, tuple(rows)) for name, (columns, rows) in tables.items() if rows}
 
 
 def _flags(reader: _Reader) -> Iterator[Flag]:
     if reader.invalid_names:
         yield Flag(
-            id="invalid_benchmark_name",
-            text=f"IMB does not know {', '.join(reader.invalid_names)}; it ran what it knows with its defaults",
+            "invalid_benchmark_name",
+            f"IMB does not know {', '.join(reader.invalid_names)}; it ran what it knows with its defaults",
         )
     for name, processes in dict.fromkeys(reader.invalid_sizes):
-        yield Flag(id="invalid_nprocs", text=f"benchmark {name} is invalid for {processes} processes")
+        yield Flag("invalid_nprocs", f"benchmark {name} is invalid for {processes} processes")
     for table in (*reader.tables, *(table for table in reader.headless if not table.columns)):
         what = f"{table.benchmark or 'a table'} with {table.nprocs or '?'} processes"
         for reason, sizes in table.refused.items():
             flag = reason.rstrip(".").replace("-", "_")
-            yield Flag(id=flag, text=f"{what}: {_not_run(flag, sizes)}")
+            yield Flag(flag, f"{what}: {_not_run(flag, sizes)}")
         if table.cut:
-            yield Flag(id="truncated", text=f"the last row of {what} is cut off")
+            yield Flag("truncated", f"the last row of {what} is cut off")
         if table.unread:
             yield unread(table.unread, what)
         if not table.rows and not table.refused:
-            yield Flag(id="empty_table", text=f"{what}: no row")
+            yield Flag("empty_table", f"{what}: no row")
     of_run = _tables_of(reader.tables)
     for run in (run for run in reader.runs if run.number in of_run):
         if run.wrong_data:
-            yield Flag(id="validation_failed", text=f"IMB received wrong data: {run.wrong_data}")
+            yield Flag("validation_failed", f"IMB received wrong data: {run.wrong_data}")
         if run.aborted:
-            yield Flag(id="aborted", text=f"the run was aborted: {run.aborted}")
+            yield Flag("aborted", f"the run was aborted: {run.aborted}")
         elif run.is_complete() is False:
-            yield Flag(
-                id="incomplete", text="the last line of IMB is missing: it was stopped, or the text is cut"
-            )
+            yield Flag("incomplete", "the last line of IMB is missing: it was stopped, or the text is cut")
     if reader.unknown:
-        yield Flag(
-            id="unknown_column", text=f"columns that are not read: {', '.join(sorted(reader.unknown))}"
-        )
+        yield Flag("unknown_column", f"columns that are not read: {', '.join(sorted(reader.unknown))}")
     if reader.not_finite:
-        yield Flag(id="not_finite", text="IMB printed inf or nan; those figures are left out")
+        yield Flag("not_finite", "IMB printed inf or nan; those figures are left out")
     yield from _megabyte_flags(reader)
 
 
@@ -579,16 +573,16 @@ def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
         measured = _measured_megabyte(tables)
         if run.megabyte is None:
             yield Flag(
-                id="megabyte_unclear",
-                text="no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec",
+                "megabyte_unclear",
+                "no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec",
             )
         elif run.megabyte == _MIB:
             how = f"IMB {run.version}" if run.version else "size / time of its rows"
-            yield Flag(id="megabyte", text=f"Mbytes/sec means 2^20 bytes here ({how})")
+            yield Flag("megabyte", f"Mbytes/sec means 2^20 bytes here ({how})")
         if measured is not None and run.megabyte is not None and measured != run.megabyte:
             yield Flag(
-                id="megabyte_contradicts",
-                text=f"the version says that Mbytes/sec is {run.megabyte} bytes, size / time says {measured}",
+                "megabyte_contradicts",
+                f"the version says that Mbytes/sec is {run.megabyte} bytes, size / time says {measured}",
             )
 
 

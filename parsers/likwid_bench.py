@@ -29,27 +29,27 @@ VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e4, "flop_rate": 1e4}
 LABELS: Final = ("run", "test")
 METRICS: Final = {
-    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
-    "flop_rate": Metric(unit="1/s", better="higher", text="floating-point operations per second"),
-    "time": Metric(unit="ns", better="neither", text="run time"),
-    "cycles": Metric(unit="1", better="neither", text="cycles of the longest thread"),
-    "cpu_clock": Metric(unit="1/s", better="neither", text="nominal clock"),
-    "cycle_clock": Metric(unit="1/s", better="neither", text="clock of the cycle counter"),
-    "iterations": Metric(unit="1", better="neither", text="iterations, all threads"),
-    "iterations_per_thread": Metric(unit="1", better="neither", text="iterations of a thread"),
-    "inner_loops": Metric(unit="1", better="neither", text="executions of the inner loop"),
-    "size": Metric(unit="B", better="neither", text="bytes worked on"),
-    "size_per_thread": Metric(unit="B", better="neither", text="bytes worked on by a thread"),
-    "flops": Metric(unit="1", better="neither", text="floating-point operations"),
-    "data_volume": Metric(unit="B", better="neither", text="bytes moved"),
-    "cycles_per_update": Metric(unit="1", better="neither", text="cycles per element written"),
-    "cycles_per_cacheline": Metric(unit="1", better="neither", text="cycles per cache line"),
-    "loads_per_update": Metric(unit="1", better="neither", text="loads per update"),
-    "stores_per_update": Metric(unit="1", better="neither", text="stores per update"),
-    "load_bytes": Metric(unit="B", better="neither", text="bytes loaded per element"),
-    "store_bytes": Metric(unit="B", better="neither", text="bytes stored per element"),
-    "instructions": Metric(unit="1", better="neither", text="instructions"),
-    "uops": Metric(unit="1", better="neither", text="micro-operations"),
+    "bandwidth": Metric("B/s", "higher", "bandwidth"),
+    "flop_rate": Metric("1/s", "higher", "floating-point operations per second"),
+    "time": Metric("ns", "neither", "run time"),
+    "cycles": Metric("1", "neither", "cycles of the longest thread"),
+    "cpu_clock": Metric("1/s", "neither", "nominal clock"),
+    "cycle_clock": Metric("1/s", "neither", "clock of the cycle counter"),
+    "iterations": Metric("1", "neither", "iterations, all threads"),
+    "iterations_per_thread": Metric("1", "neither", "iterations of a thread"),
+    "inner_loops": Metric("1", "neither", "executions of the inner loop"),
+    "size": Metric("B", "neither", "bytes worked on"),
+    "size_per_thread": Metric("B", "neither", "bytes worked on by a thread"),
+    "flops": Metric("1", "neither", "floating-point operations"),
+    "data_volume": Metric("B", "neither", "bytes moved"),
+    "cycles_per_update": Metric("1", "neither", "cycles per element written"),
+    "cycles_per_cacheline": Metric("1", "neither", "cycles per cache line"),
+    "loads_per_update": Metric("1", "neither", "loads per update"),
+    "stores_per_update": Metric("1", "neither", "stores per update"),
+    "load_bytes": Metric("B", "neither", "bytes loaded per element"),
+    "store_bytes": Metric("B", "neither", "bytes stored per element"),
+    "instructions": Metric("1", "neither", "instructions"),
+    "uops": Metric("1", "neither", "micro-operations"),
 }
 
 _LINES: Final = {
@@ -193,23 +193,23 @@ def _tables(runs: list[_Run]) -> dict[str, Table]:
     tables = {
         "measurements": measurements(LABELS, METRICS, rows),
         "runs": Table(
-            columns=("run", "test", "workgroups", "threads"),
-            rows=tuple((n, run.test, run.workgroups, run.threads) for n, run in enumerate(runs)),
+            ("run", "test", "workgroups", "threads"),
+            tuple((n, run.test, run.workgroups, run.threads) for n, run in enumerate(runs)),
         ),
     }
     if places := tuple((n, *place) for n, run in enumerate(runs) for place in run.places):
-        tables["threads"] = Table(columns=("run", "group", "thread", "pu", "vector_length"), rows=places)
+        tables["threads"] = Table(("run", "group", "thread", "pu", "vector_length"), places)
     return tables
 
 
 def _flags(runs: list[_Run]) -> Iterator[Flag]:
     for n, run in enumerate(runs):
         if run.unfinished or "MByte/s" not in run.rows:
-            yield Flag(id="truncated", text=f"run {n} ({run.test}): the figures end early")
+            yield Flag("truncated", f"run {n} ({run.test}): the figures end early")
         if run.unread:
             yield unread(run.unread, f"run {n} ({run.test})")
         if run.not_finite:
-            yield Flag(id="not_finite", text=f"run {n} ({run.test}): inf or nan, left out")
+            yield Flag("not_finite", f"run {n} ({run.test}): inf or nan, left out")
 
 
 def _facts(runs: list[_Run]) -> dict[str, Scalar]:

@@ -38,9 +38,9 @@ PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("run", "cache")
 
 METRICS: Final[Mapping[str, Metric]] = {
-    "size_each": Metric(unit="B", better="neither", text="size of one instance of the cache"),
-    "size_total": Metric(unit="B", better="neither", text="size of all instances of the cache"),
-    "instances": Metric(unit="1", better="neither", text="instances of the cache"),
+    "size_each": Metric("B", "neither", "size of one instance of the cache"),
+    "size_total": Metric("B", "neither", "size of all instances of the cache"),
+    "instances": Metric("1", "neither", "instances of the cache"),
 }
 
 FACTS: Final[Mapping[str, tuple[str, type[int] | type[float] | type[str]]]] = {
@@ -175,15 +175,7 @@ _FLAGS: Final[Mapping[str, str]] = {
 def recognise(text: str) -> bool:
     """Say whether the text holds lscpu's list, one of its tables or its JSON."""
     if not mentions(
-        text,
-        "(s)",
-        "线程数",
-        "スレッド数",
-        "parsable format",
-        "one-size",
-        "socket",
-        '"caches"',
-        '"cpus"',
+        text, "(s)", "线程数", "スレッド数", "parsable format", "one-size", "socket", '"caches"', '"cpus"'
     ):
         return False
     if _RECOGNISE.search(text):
@@ -219,16 +211,16 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
                 [((n, cache), metric, v) for n, m in numbered for (cache, metric), v in m.caches.items()],
             ),
             "fields": Table(
-                columns=("run", "type", "field", "value"),
-                rows=tuple((n, *field) for n, m in numbered for field in m.fields),
+                ("run", "type", "field", "value"),
+                tuple((n, *field) for n, m in numbered for field in m.fields),
             ),
             "nodes": Table(
-                columns=("run", "node", "cpus"),
-                rows=tuple((n, node, cpus) for n, m in numbered for node, cpus in m.nodes.items()),
+                ("run", "node", "cpus"),
+                tuple((n, node, cpus) for n, m in numbered for node, cpus in m.nodes.items()),
             ),
             "cpus": Table(
-                columns=("run", *columns),
-                rows=tuple((n, *(row.get(c) for c in columns)) for n, m in numbered for row in m.cpus),
+                ("run", *columns),
+                tuple((n, *(row.get(c) for c in columns)) for n, m in numbered for row in m.cpus),
             ),
         },
         flags=collected(_FLAGS, [m.flags for m in machines], {}),

@@ -66,7 +66,7 @@ def whole(cell: Scalar) -> int | None:
     return int(value) if math.isfinite(value) and value == int(value) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Metric:
     """A named quantity. `unit` is a base unit (ns, B, B/s, 1/s), or the tool's own where none fits ("1" for a ratio)."""
 
@@ -165,7 +165,7 @@ class Counted(_Rows):
             yield from zip(range(len(values)), repeat(metric), repeat(unit), values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
 
@@ -196,7 +196,7 @@ class Measurement(NamedTuple):
         return self.labels.get(label)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NotYet:
     """A program that is met beside a tool, and whose output no parser reads."""
 
@@ -248,7 +248,7 @@ class Taken:
     """The command line that the text itself tells; None where it does not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Flag:
     """Something a reader of the numbers must know: `id` for programs (`truncated`, `no_msr`), `text` for people."""
 
@@ -263,7 +263,7 @@ def unread(lines: Sequence[str], where: str = "") -> Flag:
         if len(lines) == 1
         else f"{len(lines)} lines look like figures and could not be read, the first"
     )
-    return Flag(id="unread", text=f"{where}{': ' if where else ''}{said} {lines[0][:60]!r}")
+    return Flag("unread", f"{where}{': ' if where else ''}{said} {lines[0][:60]!r}")
 
 
 _MOST_READ: Final = 10_000
@@ -335,9 +335,7 @@ class Parsed:
 
 
 def measurements(
-    labels: Sequence[str],
-    metrics: Mapping[str, Metric],
-    rows: Iterable[tuple[Sequence[Scalar], str, float]],
+    labels: Sequence[str], metrics: Mapping[str, Metric], rows: Iterable[tuple[Sequence[Scalar], str, float]]
 ) -> Table:
     """Build the `measurements` table from (label values, metric, value in base units).
 
@@ -356,4 +354,4 @@ def measurements(
                 raise ParseError(
                     "output", f"more than {MOST_ROWS:,} figures in one text are not read", PRINT_LESS
                 )
-    return Table(columns=(*labels, "metric", "unit", "value"), rows=tuple(out))
+    return Table((*labels, "metric", "unit", "value"), tuple(out))

@@ -45,11 +45,11 @@ PRINTED_LOADED_LATENCY: Final = 0.01  # ns: "81.52"; loaded latencies have two d
 LABELS: Final = ("run", "section", "row", "delay", "traffic", "transfer", "from", "to")
 
 METRICS: Final[Mapping[str, Metric]] = {
-    "latency": Metric(unit="ns", better="lower", text="latency"),
-    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
+    "latency": Metric("ns", "lower", "latency"),
+    "bandwidth": Metric("B/s", "higher", "bandwidth"),
     # v3.7 counts core clocks, v3.10 clocks of the base frequency: two quantities, so two names
-    "core_clocks": Metric(unit="clocks", better="lower", text="latency in core clocks"),
-    "base_clocks": Metric(unit="clocks", better="lower", text="latency in base frequency clocks"),
+    "core_clocks": Metric("clocks", "lower", "latency in core clocks"),
+    "base_clocks": Metric("clocks", "lower", "latency in base frequency clocks"),
 }
 
 _FLAGS: Final[Mapping[str, str]] = {
@@ -152,10 +152,7 @@ def _parsed(runs: list[Run]) -> Parsed:
     table = tuple(_run_row(index, run) for index, run in enumerate(runs, 1))
     unread = [line for run in runs for line in run.unread]
     return Parsed(
-        tables={
-            "measurements": measurements(LABELS, METRICS, figures),
-            "runs": Table(columns=_RUN_COLUMNS, rows=table),
-        },
+        tables={"measurements": measurements(LABELS, METRICS, figures), "runs": Table(_RUN_COLUMNS, table)},
         flags=collected(_FLAGS, [run.flags for run in runs], {"unread": unread}),
         facts=agreed(_RUN_COLUMNS, table, but=("run", "heading", "sections", "flags")),
     )

@@ -34,26 +34,16 @@ PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("run", "node", "to")
 
 METRICS: Final[Mapping[str, Metric]] = {
-    "size": Metric(unit="B", better="neither", text="memory of the node"),
-    "free": Metric(unit="B", better="neither", text="free memory of the node"),
-    "cpus": Metric(unit="1", better="neither", text="CPUs of the node"),
-    "distance": Metric(unit="1", better="lower", text="distance (10 is local)"),
-    "numa_hit": Metric(unit="pages", better="neither", text="pages allocated on the node as intended"),
-    "numa_miss": Metric(
-        unit="pages", better="lower", text="pages allocated here that were meant for another node"
-    ),
-    "numa_foreign": Metric(
-        unit="pages", better="lower", text="pages meant for this node, allocated on another"
-    ),
-    "interleave_hit": Metric(
-        unit="pages", better="neither", text="interleaved pages allocated here as intended"
-    ),
-    "local_node": Metric(
-        unit="pages", better="neither", text="pages allocated here by a process running here"
-    ),
-    "other_node": Metric(
-        unit="pages", better="neither", text="pages allocated here by a process running elsewhere"
-    ),
+    "size": Metric("B", "neither", "memory of the node"),
+    "free": Metric("B", "neither", "free memory of the node"),
+    "cpus": Metric("1", "neither", "CPUs of the node"),
+    "distance": Metric("1", "lower", "distance (10 is local)"),
+    "numa_hit": Metric("pages", "neither", "pages allocated on the node as intended"),
+    "numa_miss": Metric("pages", "lower", "pages allocated here that were meant for another node"),
+    "numa_foreign": Metric("pages", "lower", "pages meant for this node, allocated on another"),
+    "interleave_hit": Metric("pages", "neither", "interleaved pages allocated here as intended"),
+    "local_node": Metric("pages", "neither", "pages allocated here by a process running here"),
+    "other_node": Metric("pages", "neither", "pages allocated here by a process running elsewhere"),
 }
 
 _NOTE = r"\s*(?:[<#(*!←].*|//.*|[-=]+>.*)?$"  # what a reader wrote behind a line
@@ -162,8 +152,8 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
                 ],
             ),
             "cpus": Table(
-                columns=("run", "node", "cpu"),
-                rows=tuple(
+                ("run", "node", "cpu"),
+                tuple(
                     (run, node, cpu)
                     for run, machine in enumerate(machines, 1)
                     for node, cpus in machine.cpus.items()
@@ -325,9 +315,9 @@ def _cpus(printed: str, count: str | None) -> list[int] | None:
 TAKEN: Final = Taken(
     not_yet=(
         NotYet(
-            name="numastat with options",
-            known_by=r"^Per-node (?:system|process|numastat) .*\(in MBs\)",
-            hint="numastat without options is read",
+            "numastat with options",
+            r"^Per-node (?:system|process|numastat) .*\(in MBs\)",
+            "numastat without options is read",
         ),
     )
 )

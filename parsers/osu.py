@@ -36,19 +36,19 @@ PRINTED: Final[Mapping[str, float]] = {
 }  # fmt: skip
 LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")
 METRICS: Final = {
-    "latency": Metric(unit="ns", better="lower", text="latency (point to point: one way)"),
-    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
-    "message_rate": Metric(unit="1/s", better="higher", text="messages per second"),
-    "operation_rate": Metric(unit="1/s", better="higher", text="operations per second"),
-    "time_overall": Metric(unit="ns", better="lower", text="time of communication and computation together"),
-    "time_compute": Metric(unit="ns", better="neither", text="time of the computation alone"),
-    "time_pure": Metric(unit="ns", better="lower", text="time of the communication alone"),
-    "time_init": Metric(unit="ns", better="lower", text="time to start the communication"),
-    "time_test": Metric(unit="ns", better="lower", text="time in MPI_Test"),
-    "time_wait": Metric(unit="ns", better="lower", text="time in MPI_Wait"),
-    "overlap": Metric(unit="1", better="higher", text="share of the communication hidden by computation"),
-    "iterations": Metric(unit="1", better="neither", text="iterations behind the figure"),
-    "init_time": Metric(unit="ns", better="lower", text="time of MPI_Init"),
+    "latency": Metric("ns", "lower", "latency (point to point: one way)"),
+    "bandwidth": Metric("B/s", "higher", "bandwidth"),
+    "message_rate": Metric("1/s", "higher", "messages per second"),
+    "operation_rate": Metric("1/s", "higher", "operations per second"),
+    "time_overall": Metric("ns", "lower", "time of communication and computation together"),
+    "time_compute": Metric("ns", "neither", "time of the computation alone"),
+    "time_pure": Metric("ns", "lower", "time of the communication alone"),
+    "time_init": Metric("ns", "lower", "time to start the communication"),
+    "time_test": Metric("ns", "lower", "time in MPI_Test"),
+    "time_wait": Metric("ns", "lower", "time in MPI_Wait"),
+    "overlap": Metric("1", "higher", "share of the communication hidden by computation"),
+    "iterations": Metric("1", "neither", "iterations behind the figure"),
+    "init_time": Metric("ns", "lower", "time of MPI_Init"),
 }
 
 # Heads have blanks inside and between their names: what a name is, metric, statistic, factor.
@@ -111,8 +111,8 @@ TAKEN: Final = Taken(
     program=r"\bosu_\w+",
     tells={"benchmark": "benchmark"},
     not_yet=(
-        NotYet(name="perftest (ib_write_bw)", known_by=r"^[^\w\n]*#?bytes +#iterations +(?:BW peak|t_min)"),
-        NotYet(name="nccl-tests", known_by=r"\balgbw +busbw\b"),
+        NotYet("perftest (ib_write_bw)", r"^[^\w\n]*#?bytes +#iterations +(?:BW peak|t_min)"),
+        NotYet("nccl-tests", r"\balgbw +busbw\b"),
     ),
 )
 
@@ -297,26 +297,26 @@ def _tables(found: list[_Table]) -> dict[str, Table]:
     ]
     return {
         "measurements": measurements(LABELS, METRICS, rows),
-        "benchmarks": Table(columns=("table", "benchmark", "version", *keys), rows=tuple(about)),
+        "benchmarks": Table(("table", "benchmark", "version", *keys), tuple(about)),
     }
 
 
 def _flags(found: list[_Table], aborted: str) -> Iterator[Flag]:
     if aborted:
-        yield Flag(id="aborted", text=f"the run was aborted: {aborted}")
+        yield Flag("aborted", f"the run was aborted: {aborted}")
     for table in found:
         what = table.benchmark or "a table"
         if table.failed:
             sizes = ", ".join(str(size) for size in table.failed)
-            yield Flag(id="validation_failed", text=f"{what}: wrong data at {sizes} bytes")
+            yield Flag("validation_failed", f"{what}: wrong data at {sizes} bytes")
         if table.cut:
-            yield Flag(id="truncated", text=f"the last row of {what} is cut off")
+            yield Flag("truncated", f"the last row of {what} is cut off")
         if table.not_finite:
-            yield Flag(id="not_finite", text=f"{what}: inf or nan, left out")
+            yield Flag("not_finite", f"{what}: inf or nan, left out")
         if table.unread:
             yield unread(table.unread, what)
         if not table.rows:
-            yield Flag(id="empty_table", text=f"{what}: no row")
+            yield Flag("empty_table", f"{what}: no row")
 
 
 def _facts(found: list[_Table]) -> dict[str, Scalar]:

@@ -39,12 +39,12 @@ PRINTED: Final[Mapping[str, float]] = {}  # whole nanoseconds: their clock's res
 LABELS: Final = ("target", "op", "statistic")
 
 METRICS: Final[Mapping[str, Metric]] = {
-    "latency": Metric(unit="ns", better="lower", text="latency of one operation"),
-    "timer_overhead": Metric(unit="ns", better="lower", text="time an empty operation takes"),
-    "timer_resolution": Metric(unit="ns", better="lower", text="how far apart the values of the timer come"),
-    "time_per_byte": Metric(unit="ns/B", better="lower", text="time per byte, written in order"),
-    "time_per_iteration": Metric(unit="ns", better="lower", text="time per turn of the loop"),
-    "total_time": Metric(unit="ns", better="lower", text="time of all operations together"),
+    "latency": Metric("ns", "lower", "latency of one operation"),
+    "timer_overhead": Metric("ns", "lower", "time an empty operation takes"),
+    "timer_resolution": Metric("ns", "lower", "how far apart the values of the timer come"),
+    "time_per_byte": Metric("ns/B", "lower", "time per byte, written in order"),
+    "time_per_iteration": Metric("ns", "lower", "time per turn of the loop"),
+    "total_time": Metric("ns", "lower", "time of all operations together"),
 }
 
 _START: Final = '{"program": "pinsweep poke"'
@@ -55,10 +55,7 @@ _DAMAGED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, Valu
 """What a document raises that is not poke's: a key or an element that is missing, text for a number, a list for a text."""
 
 _STATISTICS: Final = (("mean_ns", "mean"), ("sd_ns", "sd"), ("min_ns", "min"), ("max_ns", "max"))
-_PER_BYTE: Final = (
-    ("sequential_ns_per_byte", "sequential"),
-    ("first_touch_ns_per_byte", "first touch"),
-)
+_PER_BYTE: Final = (("sequential_ns_per_byte", "sequential"), ("first_touch_ns_per_byte", "first touch"))
 
 _Row = tuple[tuple[Scalar, ...], str, float]
 
@@ -130,8 +127,8 @@ def _tables(documents: list[dict[str, Any]]) -> Parsed:
     return Parsed(
         tables={
             "measurements": measurements(LABELS, METRICS, rows),
-            "histogram": Table(columns=("target", "op", "low", "high", "count"), rows=tuple(histogram)),
-            "largest": Table(columns=("target", "op", "rank", "at", "value"), rows=tuple(largest)),
+            "histogram": Table(("target", "op", "low", "high", "count"), tuple(histogram)),
+            "largest": Table(("target", "op", "rank", "at", "value"), tuple(largest)),
         },
         flags=tuple(flags.values()),
         facts=_facts(documents),
@@ -162,15 +159,15 @@ def _figures(target: str, op: str, result: Mapping[str, Any]) -> Iterator[_Row]:
 def _flags(result: Mapping[str, Any], overhead_ns: float) -> Iterator[Flag]:
     if result["clock_backwards"]:
         yield Flag(
-            id="clock_backwards",
-            text=f"the timer ran backwards {result['clock_backwards']} times: those samples count as 0",
+            "clock_backwards",
+            f"the timer ran backwards {result['clock_backwards']} times: those samples count as 0",
         )
     median = result["quantiles_ns"].get("0.5")
     pokes = result["target"] == "compute" or (result["target"] != "null" and result["bytes"] > 0)
     if pokes and median is not None and overhead_ns > median / 2:
         yield Flag(
-            id="timer_limited",
-            text=f"the timer takes {overhead_ns:.3g} ns of a median of {median:.3g} ns: the operation is not resolved",
+            "timer_limited",
+            f"the timer takes {overhead_ns:.3g} ns of a median of {median:.3g} ns: the operation is not resolved",
         )
 
 

@@ -37,14 +37,14 @@ PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e5}  # "Triad:  13512.4", M
 LABELS: Final = ("run", "kernel")
 
 METRICS: Final[Mapping[str, Metric]] = {
-    "bandwidth": Metric(unit="B/s", better="higher", text="best bandwidth"),
-    "bandwidth_least": Metric(unit="B/s", better="higher", text="bandwidth of the slowest process"),
-    "bandwidth_mean": Metric(unit="B/s", better="higher", text="mean bandwidth of the processes"),
-    "bandwidth_most": Metric(unit="B/s", better="higher", text="bandwidth of the fastest process"),
-    "time_avg": Metric(unit="ns", better="lower", text="mean time of a pass"),
-    "time_min": Metric(unit="ns", better="lower", text="shortest time of a pass"),
-    "time_max": Metric(unit="ns", better="lower", text="longest time of a pass"),
-    "time_rms": Metric(unit="ns", better="lower", text="root mean square of the passes' times"),  # up to 4.0
+    "bandwidth": Metric("B/s", "higher", "best bandwidth"),
+    "bandwidth_least": Metric("B/s", "higher", "bandwidth of the slowest process"),
+    "bandwidth_mean": Metric("B/s", "higher", "mean bandwidth of the processes"),
+    "bandwidth_most": Metric("B/s", "higher", "bandwidth of the fastest process"),
+    "time_avg": Metric("ns", "lower", "mean time of a pass"),
+    "time_min": Metric("ns", "lower", "shortest time of a pass"),
+    "time_max": Metric("ns", "lower", "longest time of a pass"),
+    "time_rms": Metric("ns", "lower", "root mean square of the passes' times"),  # up to 4.0
 }
 
 KERNELS: Final = ("copy", "scale", "add", "triad")
@@ -191,17 +191,13 @@ TAKEN: Final = Taken(
     ),
     not_yet=(
         NotYet(
-            name="BabelStream",
-            known_by=r"^[^\w\n]*(?:BabelStream|GPU-STREAM)\b|^[^\w\n]*Function +MBytes/sec +Min",
-            hint=_TABLE.format(""),
+            "BabelStream",
+            r"^[^\w\n]*(?:BabelStream|GPU-STREAM)\b|^[^\w\n]*Function +MBytes/sec +Min",
+            _TABLE.format(""),
         ),
-        NotYet(
-            name="a STREAM with a column of ranks",
-            known_by=r"^[^\w\n]*MPI_ID +Function\b",
-            hint=_TABLE.format("-, "),
-        ),
-        NotYet(name="tinymembench", known_by=r"^[^\w\n]*tinymembench\b|^ *C copy backwards\s*:"),
-        NotYet(name="sysbench", known_by=r"^[^\w\n]*sysbench \d|^[\d.]+ MiB transferred \("),
+        NotYet("a STREAM with a column of ranks", r"^[^\w\n]*MPI_ID +Function\b", _TABLE.format("-, ")),
+        NotYet("tinymembench", r"^[^\w\n]*tinymembench\b|^ *C copy backwards\s*:"),
+        NotYet("sysbench", r"^[^\w\n]*sysbench \d|^[\d.]+ MiB transferred \("),
     ),
 )
 
@@ -489,7 +485,7 @@ def _parsed(runs: list[_Run], unread: list[str], asked: int | None) -> Parsed:
     return Parsed(
         tables={
             "measurements": measurements(LABELS, METRICS, figures),
-            "runs": Table(columns=_RUN_COLUMNS, rows=tuple(rows)),
+            "runs": Table(_RUN_COLUMNS, tuple(rows)),
         },
         flags=collected(_FLAGS, [run.flags for _, run in chosen], {"unread": unread}),
         facts=agreed(_RUN_COLUMNS, rows, but=("run", "heading", "flags"))

@@ -144,14 +144,14 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             if column.statistic is not None:
                 known["statistic"] = column.statistic
             rows.append((tuple(known.get(label) for label in labels), column.name, value))
-    flags = [Flag(id="from_table", text="read from a table: nothing but its columns tells how this was run")]
+    flags = [Flag("from_table", "read from a table: nothing but its columns tells how this was run")]
     if missing:
-        flags.append(Flag(id="not_measured", text=f"{missing} of the table's cells hold no number"))
+        flags.append(Flag("not_measured", f"{missing} of the table's cells hold no number"))
     if unread:
         flags.append(
             Flag(
-                id="unread",
-                text=f"{len(unread)} lines look like rows and have other columns, the first {unread[0][:60]!r}",
+                "unread",
+                f"{len(unread)} lines look like rows and have other columns, the first {unread[0][:60]!r}",
             )
         )
     command = str(given.get("command", ""))
