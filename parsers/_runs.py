@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from parsers.measurement import Flag, Parsed, Scalar
+from parsers.measurement import Flag, Parsed, Scalar, Table
 
 
 def parts(parsed: Parsed) -> list[dict[str, int]]:
@@ -28,16 +29,28 @@ def part_name(parsed: Parsed) -> str:
     return f"rank {row['rank']}" if "rank" in row else str(row.get("program") or "a run")
 
 
+def table_of(columns: Sequence[str], rows: Sequence[Mapping[str, Scalar]]) -> Table:
+    """Return a table with one row per mapping; what a mapping does not have is None."""
+    return Table(tuple(columns), tuple(tuple(map(row.get, columns)) for row in rows))
+
+
+def listed(order: Collection[str], flags: Collection[str]) -> str | None:
+    """Return the ids of flags as a cell of a table holds them: "truncated no_msr"; None without flags."""
+    return " ".join(flag for flag in order if flag in flags) or None
+
+
+def typed_number(fact: str, pattern: str) -> Callable[[str], Mapping[str, Scalar]]:
+    """Return what reads a fact off a command line: the number in the first group of the pattern."""
+    search = re.compile(pattern).search
+    return lambda command: {fact: int(match[1])} if (match := search(command)) else {}
+
+
 def agreed(
-    columns: Sequence[str], rows: Sequence[Sequence[Scalar]], but: Collection[str] = ()
+    rows: Sequence[Mapping[str, Scalar]], columns: Sequence[str], but: Collection[str] = ()
 ) -> dict[str, Scalar]:
     """Return the columns in which all rows have the same value, and one at all: {column: value}."""
-    facts: dict[str, Scalar] = {}
-    for place, column in enumerate(columns):
-        values = {row[place] for row in rows}
-        if len(values) == 1 and column not in but:
-            facts[column] = values.pop()
-    return {name: value for name, value in facts.items() if value is not None}
+    values = {column: {row.get(column) for row in rows} for column in columns if column not in but}
+    return {c: value for c, same in values.items() if len(same) == 1 and (value := same.pop()) is not None}
 
 
 def collected(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Final
+from typing import Final, TypeGuard
 
 from parsers._bounds import LARGEST as LARGEST
 from parsers._bounds import PRINT_LESS as PRINT_LESS
@@ -157,10 +157,20 @@ def by_host(data: bytes) -> dict[str, bytes]:
     return {name: b"".join(lines[number] for number in numbers) for name, numbers in found.items()}
 
 
-def having(*words: str) -> Callable[[str], bool]:
-    """Return what tells whether a line has any of the words, expressions in lower case: asked before the many that read the line."""
-    search = re.compile("|".join(words)).search
+def having(words: str) -> Callable[[str], bool]:
+    """Return what tells whether a line has any of the words, an expression in lower case: asked before the many that read the line."""
+    search = re.compile(words).search
     return lambda line: search(line.lower()) is not None
+
+
+def recognises(text: str, words: Sequence[str], pattern: re.Pattern[str], commented: re.Pattern[str]) -> bool:
+    """Return whether the pattern is in the text, or in what `clean` makes of it. Each such text has one of the words (lower case)."""
+    if not mentions(text, *words):
+        return False
+    if pattern.search(text):
+        return True
+    wrapped = is_captured(text) or commented.search(text)
+    return bool(wrapped and pattern.search(clean(text, ranks=True, commented=commented)))
 
 
 def flush_lines(text: str, commented: re.Pattern[str]) -> list[str]:
@@ -288,6 +298,16 @@ def number(word: str) -> float | None:
         kind = "inf" if "inf" in match[0].lower() else "nan"
         return float(f"-{kind}" if word.startswith("-") else kind)
     return None
+
+
+def is_finite(value: float | None) -> TypeGuard[float]:
+    """Return whether this is a number, and neither inf nor nan."""
+    return value is not None and value - value == 0
+
+
+def decimals(word: str) -> int:
+    """Return how many digits of a printed number are behind its point or comma."""
+    return len(word.partition(".")[2] or word.partition(",")[2])
 
 
 def with_point(word: str) -> str:

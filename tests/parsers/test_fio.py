@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import fio
-from parsers._fio_report import bucket, bucket_of_index, percentile
+from parsers.fio.report import bucket, bucket_of_index, percentile
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode

@@ -24,18 +24,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from parsers._bounds import MOST_ROWS, Parts, check_lines
-from parsers._mlc_lines import Reader, Run
-from parsers._mlc_words import DEFAULT_DELAYS as DEFAULT_DELAYS
-from parsers._mlc_words import SECTIONS as SECTIONS
-from parsers._mlc_words import TRAFFIC as TRAFFIC
-from parsers._mlc_words import TRAFFIC_TEXT as TRAFFIC_TEXT
-from parsers._mlc_words import command_options as command_options
-from parsers._mlc_words import is_index
-from parsers._mlc_words import traffic_of as traffic_of
-from parsers._runs import agreed, asked_for, collected, part_name, parts
+from parsers._runs import agreed, asked_for, collected, listed, part_name, parts, table_of
 from parsers.errors import ParseError
-from parsers.measurement import Metric, Parsed, Scalar, Table, Taken, measurements
-from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
+from parsers.measurement import Metric, Parsed, Scalar, Taken, measurements
+from parsers.mlc.lines import Reader, Run
+from parsers.mlc.words import DEFAULT_DELAYS as DEFAULT_DELAYS
+from parsers.mlc.words import SECTIONS as SECTIONS
+from parsers.mlc.words import TRAFFIC as TRAFFIC
+from parsers.mlc.words import TRAFFIC_TEXT as TRAFFIC_TEXT
+from parsers.mlc.words import command_options as command_options
+from parsers.mlc.words import is_index
+from parsers.mlc.words import traffic_of as traffic_of
+from parsers.text import clean, first_line, is_finite, recognises, scaled, split_ranks
 
 NAME: Final = "Intel MLC"
 VERSION: Final = 4
@@ -68,21 +68,10 @@ _FLAGS: Final[Mapping[str, str]] = {
     "unread": "lines that look like figures and could not be read",
 }
 _RUN_COLUMNS: Final = (
-    *(
-        "run",
-        "rank",
-        "heading",
-        "program",
-        "tool_version",
-        "command_line",
-        "mode",
-        "sections",
-        "traffic",
-        "access",
-    ),
-    *("buffer_read_bytes", "buffer_write_bytes", "buffer_per_thread", "stride_bytes", "hyperthreads"),
-    *("threads", "load_cpus", "latency_cpu", "delay_turn_ns", "bandwidth_unit", "flags"),
-)
+    "run", "rank", "heading", "program", "tool_version", "command_line", "mode", "sections", "traffic", "access",
+    "buffer_read_bytes", "buffer_write_bytes", "buffer_per_thread", "stride_bytes", "hyperthreads", "threads", "load_cpus",
+    "latency_cpu", "delay_turn_ns", "bandwidth_unit", "flags",
+)  # fmt: skip
 _COMMENTED = re.compile(
     r"^[ \t]*#[ \t]*(?:\d{5}[ \t]+\d|\d+[ \t]+\d+\.\d|ALL Reads|Numa node|Each iteration took|Inject\b[^\n]*Bandwidth)",
     re.MULTILINE | re.IGNORECASE,
@@ -98,14 +87,9 @@ _RECOGNISE = re.compile(
 
 
 def recognise(text: str) -> bool:
-    """Say whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a line."""
-    if not mentions(text, "latency checker", "memlat", "measuring", "each iteration", "inject"):
-        return False
-    if _RECOGNISE.search(text):
-        return True
-    if not is_captured(text) and not _COMMENTED.search(text):
-        return False
-    return bool(_RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED)))
+    """Return whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a line."""
+    words = ("latency checker", "memlat", "measuring", "each iteration", "inject")
+    return recognises(text, words, _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
@@ -115,66 +99,56 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
     not know an option. Raises ParseError if nothing in the text is MLC's.
     """
-    check_lines(
-        text, MOST_ROWS // 2
-    )  # 700 000 of a curve, with two figures each, took 1.1 GB before they were too many
+    check_lines(text, MOST_ROWS // 2)  # with two figures each, 700 000 took 1.1 GB before they were too many
     runs: list[Run] = Parts()
     for rank, part in split_ranks(text):
         reader = Reader(rank, traffic_of(context))
-        lines = clean(part, commented=_COMMENTED, emphasis=True).split("\n")
-        for i, line in enumerate(lines):
-            reader.read(line, last=i == len(lines) - 1)
+        *lines, last = clean(part, commented=_COMMENTED, emphasis=True).split("\n")
+        for line in lines:
+            reader.read(line, last=False)
+        reader.read(last, last=True)
         runs.extend(reader.close())
     if not runs:
-        raise ParseError(
-            "MLC output",
-            "looked for `Intel(R) Memory Latency Checker`, `Measuring …` titles or an `Inject Delay` table, "
-            f"saw {first_line(text)}",
-            "name the tool that printed this",
+        looked = (
+            "looked for `Intel(R) Memory Latency Checker`, `Measuring …` titles or an `Inject Delay` table"
         )
-    asked = asked_for(context)
-    return _parsed(runs if asked is None else runs[asked - 1 : asked])
+        raise ParseError("MLC output", f"{looked}, saw {first_line(text)}", "name the tool that printed this")
+    requested = asked_for(context)
+    return _parsed(runs if requested is None else runs[requested - 1 : requested])
 
 
 def _parsed(runs: list[Run]) -> Parsed:
     figures: list[tuple[tuple[Scalar, ...], str, float]] = []
     for index, run in enumerate(runs, 1):
-        for rows in run.tables.values():
-            for row in rows:
-                for metric, word, factor in row.cells:
-                    value = scaled(word, factor)
-                    if value is None or value - value != 0:
-                        run.flags.add("non_finite")
-                    elif value <= 0:
-                        run.flags.add("not_measured")
-                    else:
-                        figures.append(((index, *row.labels), metric, value))
-    table = tuple(_run_row(index, run) for index, run in enumerate(runs, 1))
-    unread = [line for run in runs for line in run.unread]
+        for cell in (cell for cells in run.tables.values() for cell in cells):
+            value = scaled(cell.word, cell.factor)
+            if not is_finite(value):
+                run.flags.add("non_finite")
+            elif value <= 0:
+                run.flags.add("not_measured")
+            else:
+                figures.append(((index, *cell.labels), cell.metric, value))
+    about = [_about(index, run) for index, run in enumerate(runs, 1)]
     return Parsed(
-        tables={"measurements": measurements(LABELS, METRICS, figures), "runs": Table(_RUN_COLUMNS, table)},
-        flags=collected(_FLAGS, [run.flags for run in runs], {"unread": unread}),
-        facts=agreed(_RUN_COLUMNS, table, but=("run", "heading", "sections", "flags")),
+        tables={
+            "measurements": measurements(LABELS, METRICS, figures),
+            "runs": table_of(_RUN_COLUMNS, about),
+        },
+        flags=collected(
+            _FLAGS, [run.flags for run in runs], {"unread": [line for run in runs for line in run.unread]}
+        ),
+        facts=agreed(about, _RUN_COLUMNS, but=("run", "heading", "sections", "flags")),
     )
 
 
-def _run_row(index: int, run: Run) -> tuple[Scalar, ...]:
+def _about(index: int, run: Run) -> dict[str, Scalar]:
     stride = run.options.get("l", "")
-    values: dict[str, Scalar] = {
-        **run.facts,
-        "run": index,
-        "rank": run.rank,
-        "heading": run.heading,
-        "program": run.program,
-        "tool_version": run.version,
-        "command_line": run.command,
-        "mode": run.mode,
-        "sections": " ".join(run.tables) or None,
-        "traffic": traffic_of(run.options),
-        "stride_bytes": int(stride) if is_index(stride) else None,
-        "flags": " ".join(flag for flag in _FLAGS if flag in run.flags) or None,
-    }
-    return tuple(values.get(column) for column in _RUN_COLUMNS)
+    return run.facts | {
+        "run": index, "rank": run.rank, "heading": run.heading, "program": run.program, "tool_version": run.version,
+        "command_line": run.command, "mode": run.mode, "sections": " ".join(run.tables) or None,
+        "traffic": traffic_of(run.options), "stride_bytes": int(stride) if is_index(stride) else None,
+        "flags": listed(_FLAGS, run.flags),
+    }  # fmt: skip
 
 
 def _traffic(settings: Mapping[str, str]) -> Mapping[str, Scalar]:

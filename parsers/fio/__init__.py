@@ -15,7 +15,7 @@ tables["measurements"], one row per number that fio measured, labels
 
 Zero that means "not measured" (an unused direction, disable_clat=1, slat of a synchronous engine) is no row.
 "total" iops and bandwidth of normal text, which rounds each figure, are those of its count of I/Os or of what is rounded least
-(`_fio_rates`).
+(`rates`).
 With group_reporting, "min" and "max" of bandwidth and iops are sums of the processes' own minima and maxima
 (before 3.0 their means): never the group's.
 
@@ -44,13 +44,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
-from parsers import _fio_json, _fio_logs, _fio_normal, _fio_terse
 from parsers import text as texts
-from parsers._fio_report import METRICS as METRICS
-from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
+from parsers.fio import json, logs, normal, terse
+from parsers.fio.report import METRICS as METRICS
+from parsers.fio.report import Job, Report, Row
 from parsers.measurement import (
     Columns,
     Flag,
@@ -70,32 +71,42 @@ PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
 _JSON_NAME = re.compile(r'(?:\\?"|&quot;)fio version(?:\\?"|&quot;)')
+_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
 _MOST_PAIRS: Final = 10_000_000
 _ANY: Final = re.compile("")  # no line of fio's own begins with "#"
 _SIGNAL = re.compile(r"terminating on (?:user )?signal.*")
+_NOT_WHAT_WAS_WRITTEN: Final = 84
+"""EILSEQ: what fio's `verify` ends a job with, and nothing else of fio does."""
+
 _ERRNO: Final = {
     1: "EPERM", 2: "ENOENT", 4: "EINTR", 5: "EIO", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
     16: "EBUSY", 17: "EEXIST", 19: "ENODEV", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL", 24: "EMFILE", 27: "EFBIG",
     28: "ENOSPC", 30: "EROFS", 84: "EILSEQ", 95: "EOPNOTSUPP", 110: "ETIMEDOUT", 121: "EREMOTEIO",
 }  # fmt: skip
 
+_HISTOGRAM: Final = ("document", "job", "name", "direction", "which", "low", "high", "count")
+_COLUMNS: Final = {
+    "jobs": ("document", "job", "name", "group", "host", "processes", "error", "error_text", "time"),
+    "options": ("document", "job", "option", "value"),
+    "shares": ("document", "job", "name", "low", "high", "share"),
+    "groups": ("document", "group", "name", "direction", "statistic", "metric", "unit", "value"),
+    "other": ("document", "job", "name", "path", "value"),
+}
+
 
 def recognise(text: str) -> bool:
-    """Does this look like fio's output, whole, cut off or with nothing but its error messages?"""
+    """Return whether this looks like fio's output, whole, cut off or with nothing but its error messages."""
     if _may_hide_json(text):
         return True
-    if not (texts.mentions(text, "fio", "groupid=", "(g=", "bw=", "aggrb=") or _fio_terse.may_be(text)):
+    if not (texts.mentions(text, "fio", "groupid=", "(g=", "bw=", "aggrb=") or terse.may_be(text)):
         return False
     cleaned = texts.clean(text, commented=_ANY)
-    return (
-        _fio_terse.looks_like(cleaned)
-        or _fio_normal.looks_like(cleaned)
-        or re.search(r"^[ \t]*fio: \S", cleaned, re.MULTILINE) is not None
-    )
+    messages = re.search(r"^[ \t]*fio: \S", cleaned, re.MULTILINE)
+    return terse.looks_like(cleaned) or normal.looks_like(cleaned) or messages is not None
 
 
 def _may_hide_json(text: str) -> bool:
-    """Is there fio's JSON, as it is, in a web page or in a string of another JSON?"""
+    """Return whether there is fio's JSON, as it is, in a web page or in a string of another JSON."""
     return "fio version" in text and _JSON_NAME.search(text) is not None
 
 
@@ -105,43 +116,41 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
 
     Raises ParseError if there is no report with a job in it.
     """
-    logs, text = _fio_logs.find(text)
+    log_files, text = logs.find(text)
     # of a text as it is: what is in the way of figures is not in the way of JSON, but a mail's broken lines are
-    reports, rest = _fio_json.find(texts.clean(text) if texts.is_wrapped(text) else text)
+    reports, rest = json.find(texts.clean(text) if texts.is_wrapped(text) else text)
     hidden = _may_hide_json(rest) or (not reports and texts.is_captured(text))
     if hidden or any(report.truncated for report in reports):
-        reports, rest = _fio_json.find(texts.clean(text, commented=_ANY))
+        reports, rest = json.find(texts.clean(text, commented=_ANY))
     rest = texts.clean(rest, commented=_ANY, emphasis=True)
     reports = [report for report in reports if report.jobs or report.truncated]
-    terse = _fio_terse.find(rest)
-    normal, messages = _fio_normal.find(rest)
-    for others in (terse, normal):
+    of_text, messages = normal.find(rest)
+    for others in (terse.find(rest), of_text):
         if len(reports) * len(others) > _MOST_PAIRS:
-            raise ParseError(
-                "fio's output", "thousands of reports in several formats, which may be of the same runs"
-            )
+            what = "thousands of reports in several formats, which may be of the same runs"
+            raise ParseError("fio's output", what)
         reports += [report for report in others if not _same_run(report, reports)]
     if not any(report.jobs or report.groups for report in reports):
         raise _nothing(texts.clean(text), messages, reports)
     runs = _runs(reports)
+    group = None
     if context and "group" in context and "document" in context:
-        runs = _of_group(runs, int(context["document"]), int(context["group"]))
+        group = int(context["group"])
+        runs = _of_group(runs, int(context["document"]), group)
+    heads = {head for head in _HEAD.findall(rest) if group in (None, int(head[1]))}
+    facts, tables = _facts(runs, len(heads) if rest.count("\nStarting ") < 2 else 0), _tables(runs)
     flags = list(_flags(runs, messages))
-    group = str(context["group"]) if context and "group" in context else None
-    heads = {head for head in _HEAD.findall(rest) if group in (None, head[1])}
-    several = len(heads) if rest.count("\nStarting ") < 2 else 0  # of a text of one run of fio
-    facts, tables = _facts(runs, several), _tables(runs)
-    if logs and group is None and len(runs) == 1:  # of several reports nothing says whose they are
+    if log_files and group is None and len(runs) == 1:  # of several reports nothing says whose they are
         options = {k.removeprefix("option."): str(v) for k, v in facts.items() if k.startswith("option.")}
         old = str(facts.get("tool_version", "")).startswith(("2.", "1."))
-        over_time, more = _fio_logs.tables(logs, options, microseconds=old)
+        over_time, more = logs.tables(log_files, options, microseconds=old)
         tables |= over_time
         flags += more
     return Parsed(tables=tables, flags=tuple(flags), facts=facts)
 
 
 def _same_run(report: Report, others: Sequence[Report]) -> bool:
-    """Is this the report of a run that JSON (or terse) has told already (--output-format=json,normal)?"""
+    """Return whether JSON (or terse) has told this run already (--output-format=json,normal)."""
     names = {job.name for job in report.jobs}
     return any(names <= {job.name for job in other.jobs} for other in others if other.form != report.form)
 
@@ -151,23 +160,20 @@ def _nothing(text: str, messages: Sequence[str], reports: Sequence[Report]) -> P
         return ParseError("fio's output", "it ends before the first complete job", "was fio killed?")
     if messages:
         return ParseError("fio's output", f"fio printed no result: {messages[-1]}")
-    if _fio_normal.looks_like(text):
+    if normal.looks_like(text):
         return ParseError("fio's output", "fio started and printed no result", "was fio killed?")
     if '"fio version"' in text:
         return ParseError("fio's output", "a report without a job")
-    seen = texts.first_line(text)
-    return ParseError(
-        "fio's output",
-        f'looked for JSON with "fio version", `NAME: (groupid=…, jobs=…)` or a terse line; saw {seen}',
-        "fio --output-format=json+ prints what is read best",
-    )
+    looked = 'looked for JSON with "fio version", `NAME: (groupid=…, jobs=…)` or a terse line'
+    hint = "fio --output-format=json+ prints what is read best"
+    return ParseError("fio's output", f"{looked}; saw {texts.first_line(text)}", hint)
 
 
 def _runs(reports: Sequence[Report]) -> list[list[Report]]:
     """Put the reports of one run together, in order: --status-interval prints one each interval, the last is final."""
-    runs: list[list[Report]] = []
-    for report in reports:
-        if runs and _continues(runs[-1][-1], report):
+    runs = [[reports[0]]]
+    for before, report in pairwise(reports):
+        if _continues(before, report):
             runs[-1].append(report)
         else:
             runs.append([report])
@@ -190,32 +196,24 @@ def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> li
 
 
 def _continues(before: Report, after: Report) -> bool:
-    """Is `after` a later look at the same run: the same jobs, begun at the same time, with more behind them?"""
-    if before.form == after.form == "normal" and (processes := _processes(before)):
-        # more, where a later group has begun; in containers the processes of every run have the same numbers
-        return not after.is_new_run and processes <= _processes(after)
+    """Return whether `after` is a later look at the same run: the same jobs, begun at the same time, with more behind them."""
+    if before.form == after.form == "normal":
+        processes, later = ({(job.name, job.pid) for job in r.jobs if job.pid} for r in (before, after))
+        if processes:  # more, where a later group has begun; in containers every run has the same numbers
+            return not after.is_new_run and processes <= later
     pairs = list(zip(before.jobs, after.jobs, strict=False))
     if not pairs or before.form != after.form or len(before.jobs) != len(after.jobs):
         return False
     if any((a.name, a.group, a.options) != (b.name, b.group, b.options) for a, b in pairs):
         return False
-    if any(a.value("io_bytes") > b.value("io_bytes") for a, b in pairs):
-        return False
     # Repeats that are over in less than a second begin in the same second too, but move the same bytes.
-    more = sum(b.value("io_bytes") - a.value("io_bytes") for a, b in pairs)
-    return more > 0 and all(_near(a.started, b.started) for a, b in pairs)
-
-
-def _processes(report: Report) -> set[tuple[str, int | None]]:
-    return {(job.name, job.pid) for job in report.jobs if job.pid}
+    more = [b.value("io_bytes") - a.value("io_bytes") for a, b in pairs]
+    return min(more) >= 0 and sum(more) > 0 and all(_near(a.started, b.started) for a, b in pairs)
 
 
 def _near(a: int | None, b: int | None) -> bool:
     """Begun at the same time? In ms (job_start), or in whole seconds that are off by one (timestamp - elapsed)."""
     return a is not None and b is not None and abs(a - b) <= 1
-
-
-_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
 
 
 def _joined(jobs: Sequence[Job], heads: int) -> bool:
@@ -225,9 +223,9 @@ def _joined(jobs: Sequence[Job], heads: int) -> bool:
     if heads > len(at_work) > 0:
         return True
     for job in at_work:
-        lasted = [v for _, s, m, v in job.rows if (m, s) == ("runtime", "total")]
+        runtimes = [v for _, s, m, v in job.rows if (m, s) == ("runtime", "total")]
         # the reads that verify a write come after it
-        longest = sum(lasted) if "verify" in job.options else max(lasted, default=0.0)
+        longest = sum(runtimes) if "verify" in job.options else max(runtimes, default=0.0)
         alone = whole(job.options.get("numjobs")) or 1
         if job.processes is None and job.value("job_runtime") > (alone + 0.3) * longest:
             return True
@@ -237,36 +235,27 @@ def _joined(jobs: Sequence[Job], heads: int) -> bool:
 def _facts(runs: Sequence[Sequence[Report]], heads: int) -> dict[str, Scalar]:
     last = [run[-1] for run in runs]
     jobs = [job for report in last for job in report.jobs if not job.is_sum]
-    reports = sum(len(run) for run in runs)
-    facts: dict[str, Scalar] = {
-        "program": "fio",
-        "documents": len(runs),
-        "reports": reports,
-        "jobs": len(jobs),
-    }
+    facts: dict[str, Scalar] = {"program": "fio", "documents": len(runs)}
+    facts |= {"reports": sum(map(len, runs)), "jobs": len(jobs)}
     for name, values in (("tool_version", {r.version for r in last}), ("format", {r.form for r in last})):
         if len(values) == 1 and (value := values.pop()) is not None:
             facts[name] = value
     if joined := _joined(jobs, heads):
         facts["joined"] = True
-    if jobs:
-        for option, text in jobs[0].options.items():
-            of_all = not joined or all(option in job.shared for job in jobs)
-            if option != "name" and of_all and all(job.options.get(option) == text for job in jobs):
-                facts[f"option.{option}"] = text
+    for option, text in jobs[0].options.items() if jobs else ():
+        of_all = not joined or all(option in job.shared for job in jobs)
+        if option != "name" and of_all and all(job.options.get(option) == text for job in jobs):
+            facts[f"option.{option}"] = text
     return facts
 
 
 def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterator[Flag]:
-    last = [run[-1] for run in runs]
-    for report in last:
+    for report in (run[-1] for run in runs):
         if report.truncated:
             yield Flag("truncated", report.truncated)
-        if report.earlier_entries:
-            yield Flag(
-                "status_interval",
-                f"{report.earlier_entries} earlier entries of the same jobs are left out, with the sum over them",
-            )
+        if count := report.earlier_entries:
+            what = "earlier entries of the same jobs are left out, with the sum over them"
+            yield Flag("status_interval", f"{count} {what}")
         if report.not_finite:
             yield Flag("not_finite", "fio printed nan or inf; those figures are left out")
         if report.unread:
@@ -274,8 +263,7 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
         for job in report.jobs:
             if not job.is_sum:
                 yield from _job_flags(job, whole=not report.truncated and not report.unread)
-    if any(len(run) > 1 for run in runs):
-        count = sum(len(run) - 1 for run in runs)
+    if count := sum(len(run) - 1 for run in runs):
         yield Flag("status_interval", f"{count} earlier reports of the same run are in the table snapshots")
     for message in messages:
         if found := _SIGNAL.search(message):
@@ -284,102 +272,76 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
             yield Flag("fio_message", message)
 
 
-_NOT_WHAT_WAS_WRITTEN: Final = 84
-"""EILSEQ: what fio's `verify` ends a job with, and nothing else of fio does."""
-
-
 def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
+    name = f"job {job.name!r}"
     if job.error == _NOT_WHAT_WAS_WRITTEN:
-        yield Flag(
-            "validation_failed",
-            f"job {job.name!r} read back other data than it had written (verify): errno {job.error}",
-        )
+        what = f"read back other data than it had written (verify): errno {job.error}"
+        yield Flag("validation_failed", f"{name} {what}")
     elif job.error:
         reason = job.error_text or _ERRNO.get(job.error, "")
-        yield Flag(
-            "job_error", f"job {job.name!r} failed with errno {job.error}{f' ({reason})' * bool(reason)}"
-        )
+        yield Flag("job_error", f"{name} failed with errno {job.error}{f' ({reason})' * bool(reason)}")
     for flag, text in job.notes:
-        yield Flag(flag, f"job {job.name!r}: {text}")
+        yield Flag(flag, f"{name}: {text}")
     metrics = {metric for _, _, metric, _ in job.rows}
     if not job.name or not whole:
         return  # an extract: what is not there may have been printed
     if "io_bytes" not in metrics:
         if not job.error:
-            yield Flag("no_io", f"job {job.name!r} did no I/O")
+            yield Flag("no_io", f"{name} did no I/O")
     elif not metrics & {"clat", "lat"}:
-        yield Flag("no_latency", f"job {job.name!r} did not measure latency (disable_lat, gtod_reduce)")
+        yield Flag("no_latency", f"{name} did not measure latency (disable_lat, gtod_reduce)")
 
 
 def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
-    snapshots: list[tuple[tuple[Scalar, ...], str, float]] = []
     more: dict[str, list[tuple[Scalar, ...]]] = {name: [] for name in _COLUMNS}
     histograms: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
-    for number, run in enumerate(runs):
-        for index, report in enumerate(run[:-1]):
-            snapshots += [
-                ((index, *labels), metric, value) for labels, metric, value in _rows(number, report)
-            ]
-        report = run[-1]
-        more["groups"] += [
-            (number, group, name, direction, statistic, metric, METRICS[metric].unit, float(value))
-            for group, name, (direction, statistic, metric, value) in report.groups
-            if value - value == 0
-        ]
+    for number, report in enumerate(run[-1] for run in runs):
+        for group, name, row in report.groups:
+            more["groups"] += _group_row(number, group, name, row)
         for index, job in enumerate(report.jobs):
             if job.is_sum:
                 more["groups"] += [
-                    (number, None, job.name, direction, statistic, metric, METRICS[metric].unit, float(value))
-                    for direction, statistic, metric, value in job.rows
-                    if value - value == 0
+                    found for row in job.rows for found in _group_row(number, None, job.name, row)
                 ]
                 continue
             key, name = (number, index), job.name or None
             about = (job.group, job.host, job.processes, job.error, job.error_text or None, job.time)
             more["jobs"].append((*key, name, *about))
             more["options"] += [(*key, option, value) for option, value in job.options.items()]
-            histograms += [
-                ((number, index, name, direction, which), tuple(columns))
-                for direction, which, *columns in job.bins
-            ]
+            histograms += [((*key, name, *bins[:2]), bins[2:]) for bins in job.bins]
             more["shares"] += [(*key, name, *share) for share in job.shares]
             more["other"] += [(*key, name, *leaf) for leaf in job.other]
     last = (row for number, run in enumerate(runs) for row in _rows(number, run[-1]))
     tables = {"measurements": measurements(LABELS, METRICS, last)}
-    if snapshots:
+    if any(len(run) > 1 for run in runs):
+        snapshots = (
+            ((index, *labels), metric, value)
+            for number, run in enumerate(runs)
+            for index, report in enumerate(run[:-1])
+            for labels, metric, value in _rows(number, report)
+        )
         tables["snapshots"] = measurements(("snapshot", *LABELS), METRICS, snapshots)
-    for name, found in more.items():
-        if found:
-            tables[name] = Table(_COLUMNS[name], tuple(found))
+    tables |= {name: Table(_COLUMNS[name], tuple(rows)) for name, rows in more.items() if rows}
     if histograms:
         tables["histogram"] = Table(_HISTOGRAM, Columns.joined(histograms))
     return tables
 
 
-_HISTOGRAM: Final = ("document", "job", "name", "direction", "which", "low", "high", "count")
-_COLUMNS: Final = {
-    "jobs": ("document", "job", "name", "group", "host", "processes", "error", "error_text", "time"),
-    "options": ("document", "job", "option", "value"),
-    "shares": ("document", "job", "name", "low", "high", "share"),
-    "groups": ("document", "group", "name", "direction", "statistic", "metric", "unit", "value"),
-    "other": ("document", "job", "name", "path", "value"),
-}
+def _group_row(document: int, group: int | None, name: str, row: Row) -> Iterator[tuple[Scalar, ...]]:
+    direction, statistic, metric, value = row
+    if texts.is_finite(value):
+        yield document, group, name, direction, statistic, metric, METRICS[metric].unit, float(value)
 
 
 def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Scalar, ...], str, float]]:
     """Yield (labels, metric, value) of one report: its jobs, then its disks."""
     for index, job in enumerate(report.jobs):
-        if not job.is_sum:
-            name = job.name or None
-            for direction, statistic, metric, value in job.rows:
-                yield (number, index, name, direction, statistic), metric, value
+        for direction, statistic, metric, value in () if job.is_sum else job.rows:
+            yield (number, index, job.name or None, direction, statistic), metric, value
     for disk in report.disks:
+        name = f"{disk.host}:{disk.name}" if disk.host else disk.name
         for direction, statistic, metric, value in disk.rows:
-            yield (number, None, _disk_name(disk.name, disk.host), direction, statistic), metric, value
-
-
-def _disk_name(name: str, host: str | None) -> str:
-    return f"{host}:{name}" if host else name
+            yield (number, None, name, direction, statistic), metric, value
 
 
 def _direction(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
@@ -393,17 +355,15 @@ def _direction(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
 def _typed(command: str) -> Mapping[str, Scalar]:
     """Return the options of a command line; `--iodepth=1/4/8` stands for several commands and is none."""
     tight = re.sub(r"(?<!\s)\s*=\s*", "=", re.sub(r"(--?)\s+(?=[a-z])", r"\1", command))
-    found = re.findall(r"(?:^|\s)--?([a-z]\w*)(?:=(\S+))?", tight)
-    return {
-        f"option.{name}": value or "1" for name, value in found if not re.fullmatch(r"\w+(?:/\w+)+", value)
-    }
+    options = re.findall(r"(?:^|\s)--?([a-z]\w*)(?:=(\S+))?", tight)
+    return {f"option.{name}": v or "1" for name, v in options if not re.fullmatch(r"\w+(?:/\w+)+", v)}
 
 
 def _groups(parsed: Parsed) -> list[dict[str, int]]:
     """The groups of a job file ran one after the other: each is a cell."""
     jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
-    found = dict.fromkeys((whole(j.get("document")) or 0, whole(j.get("group")) or 0) for j in jobs)
-    return [{"document": d, "group": g} for d, g in found] if len(found) > 1 else [{}]
+    groups = dict.fromkeys((whole(j.get("document")) or 0, whole(j.get("group")) or 0) for j in jobs)
+    return [{"document": d, "group": g} for d, g in groups] if len(groups) > 1 else [{}]
 
 
 def _job_names(parsed: Parsed) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from parsers._fio_report import bucket_of_index
+from parsers.fio.report import KIB, NS, bucket_of_index
 from parsers.measurement import Columns, Flag, Scalar, Table
 
 _HEAD: Final = re.compile(
@@ -21,8 +21,6 @@ _HEAD: Final = re.compile(
     re.MULTILINE,
 )
 _DIRECTIONS: Final = {"0": "read", "1": "write", "2": "trim"}
-_NS_PER_MS: Final = 1_000_000
-_KIB: Final = 1024
 _ALL_BINS: Final = {1856: 6, 1216: 6}
 """How many bins a histogram of fio's has (since 3.1, and before) → bits of a bucket's index."""
 
@@ -38,6 +36,10 @@ class Log:
     job: int | None
     lines: Sequence[str]
     cut: bool
+
+
+_Rows = list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]
+"""Blocks of rows: what all rows of a block share, and its other columns."""
 
 
 def find(text: str) -> tuple[list[Log], str]:
@@ -58,72 +60,62 @@ def tables(
 
     options: what fio says of all jobs; microseconds: of a fio before 3.0.
     """
-    rows: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
-    bins: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
+    rows: dict[str, _Rows] = {"log": [], "log_histogram": []}
     flags = []
     for log in logs:
         if log.kind == "clat_hist":
-            found = _bins(log, _whole(options.get("log_hist_msec")))
-            bins += found
+            found, table = _bins(log, _whole(options.get("log_hist_msec"))), "log_histogram"
         else:
-            found = _rows(log, options, 1000 if microseconds else 1)
-            rows += found
+            found, table = _rows(log, options, 1000 if microseconds else 1), "log"
+        rows[table] += found
         if log.cut:
             last = max((max(columns[0]) for _, columns in found), default=0)
-            named = f"{log.kind} log{f' of job {log.job}' if log.job else ''}"
-            flags.append(Flag("log_cut", f"the {named} is kept up to {last / 1e9:.3g} s: it is too long"))
-    out = {}
-    if rows:
-        out["log"] = Table(COLUMNS, Columns.joined(rows))
-    if bins:
-        out["log_histogram"] = Table(HISTOGRAM, Columns.joined(bins))
-    return out, flags
+            name = f"{log.kind} log{f' of job {log.job}' if log.job else ''}"
+            flags.append(Flag("log_cut", f"the {name} is kept up to {last / 1e9:.3g} s: it is too long"))
+    columns = {"log": COLUMNS, "log_histogram": HISTOGRAM}
+    return {
+        name: Table(columns[name], Columns.joined(blocks)) for name, blocks in rows.items() if blocks
+    }, flags
 
 
-def _rows(
-    log: Log, options: Mapping[str, str], factor: int
-) -> list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]:
-    own: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
-    factor = {"iops": 1, "bw": _KIB}.get(log.kind, factor)
+def _rows(log: Log, options: Mapping[str, str], factor: int) -> _Rows:
+    blocks: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+    factor = {"iops": 1, "bw": KIB}.get(log.kind, factor)
     for line in log.lines:
-        time, _, rest = line.partition(",")
-        value, _, rest = rest.partition(",")
-        direction, _, rest = rest.partition(",")
-        block = rest.partition(",")[0]
-        if not block:
-            continue
-        times, values = own.setdefault((direction, block), ([], []))
-        times.append(int(time) * _NS_PER_MS)
-        values.append(int(value) * factor)
-    window = _whole(options.get("log_avg_msec")) * _NS_PER_MS
+        time, value, direction, block, *_ = [*line.split(",", 4), "", "", "", ""]
+        if block:
+            times, values = blocks.setdefault((direction, block), ([], []))
+            times.append(int(time) * NS["msec"])
+            values.append(int(value) * factor)
+    window = _whole(options.get("log_avg_msec")) * NS["msec"]
     largest = options.get("log_max_value", "0") not in ("0", "avg")
     statistic = ("max" if largest else "mean") if window else "each"
     return [
-        ((log.kind, log.job, named, int(block) or None, window, statistic), columns)
-        for (direction, block), columns in own.items()
-        if (named := _DIRECTIONS.get(direction.strip()))
+        ((log.kind, log.job, name, int(block) or None, window, statistic), columns)
+        for (direction, block), columns in blocks.items()
+        if (name := _DIRECTIONS.get(direction.strip()))
     ]
 
 
-def _bins(log: Log, window_ms: int) -> list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]:
-    own: dict[tuple[str, str], tuple[list[int], ...]] = {}
+def _bins(log: Log, window_ms: int) -> _Rows:
+    blocks: dict[tuple[str, str], tuple[list[int], ...]] = {}
     for line in log.lines:
         time, *labels_counts = line.split(",")[:4000]
         direction, block, *counts = labels_counts if len(labels_counts) > 2 else ("", "")
         if (fine := _fineness(len(counts))) is None:
             continue
         each, bits = fine
-        times, lows, highs, numbers = own.setdefault((direction, block), ([], [], [], []))
+        times, lows, highs, numbers = blocks.setdefault((direction, block), ([], [], [], []))
         for index, count in enumerate(counts):
             if n := int(count):
-                times.append(int(time) * _NS_PER_MS)
+                times.append(int(time) * NS["msec"])
                 lows.append(bucket_of_index(index * each, bits)[0])
                 highs.append(bucket_of_index((index + 1) * each - 1, bits)[1])
                 numbers.append(n)
     return [
-        ((log.job, named, int(block) or None, window_ms * _NS_PER_MS), columns)
-        for (direction, block), columns in own.items()
-        if columns[0] and (named := _DIRECTIONS.get(direction.strip()))
+        ((log.job, name, int(block) or None, window_ms * NS["msec"]), columns)
+        for (direction, block), columns in blocks.items()
+        if columns[0] and (name := _DIRECTIONS.get(direction.strip()))
     ]
 
 

@@ -12,11 +12,12 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeGuard
 
 from parsers._bounds import Parts, check_json, check_parts
-from parsers._fio_report import (
+from parsers.errors import ParseError
+from parsers.fio.report import (
     ALL_CLIENTS,
     KIB,
     NS,
@@ -26,18 +27,20 @@ from parsers._fio_report import (
     Row,
     bucket,
     bucket_of_index,
+    is_spread,
     percentile,
     share_edges,
-)
-from parsers.errors import ParseError
+)  # fmt: skip
 
 _START = re.compile(r'\{(?=\s*"fio version")')
 _SORTED_START = re.compile(r"^[^\S\n]*\{", re.MULTILINE)  # somebody else's json.dumps(sort_keys=True)
 _NOT_FINITE = re.compile(r"(?<=[:\[,])(\s*)[-+]?(?:nan|inf(?:inity)?)%?(?=\s*[,}\]\n])", re.IGNORECASE)
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _JOBS = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
+_NEXT_JOB = re.compile(r"\s*+(?:,\s*+)?(?=\{)")
 _HEAD = re.compile(r'"(fio version|time)"\s*:\s*"([^"\n]*)"')
 _TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d{1,18})\b')
+_GLOBAL = re.compile(r'"global options"\s*:\s*')
 _UNREADABLE: Final = (ValueError, RecursionError)  # ValueError: also an integer of 5000 digits
 _NEVER: Final = 2**63
 
@@ -46,44 +49,59 @@ def _not_finite(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-_DECODER = json.JSONDecoder(
-    strict=False, parse_constant=_not_finite
-)  # not strict: fio does not escape tabs in descriptions
+# not strict: fio does not escape tabs in descriptions
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_not_finite)
+
+_Key = tuple[str, str | None, str, str, float]
+"""Key of an object, direction, statistic, metric, factor to base units."""
 
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed", "sync")
-_LATENCIES: Final = (
-    ("slat_ns", "slat", 1),
-    ("clat_ns", "clat", 1),
-    ("lat_ns", "lat", 1),
-    ("slat", "slat", 1000),
-    ("clat", "clat", 1000),
-    ("lat", "lat", 1000),
+_LATENCIES: Final = tuple(
+    (f"{m}{ns}", m, f) for ns, f in (("_ns", 1), ("", 1000)) for m in ("slat", "clat", "lat")
+)
+_LATENCY: Final = (("mean", "mean"), ("min", "min"), ("max", "max"), ("stddev", "sd"))
+_SAMPLED: Final = (
+    ("bw", "bandwidth", KIB, (("mean", "mean"), ("min", "min"), ("max", "max"), ("dev", "sd"))),
+    ("iops", "iops", 1, _LATENCY),
+)
+_OF_A_JOB: Final[tuple[_Key, ...]] = (
+    ("job_runtime", None, "total", "job_runtime", NS["msec"]),
+    ("elapsed", None, "total", "elapsed", NS["sec"]),
+    ("usr_cpu", None, "total", "usr_cpu", 0.01),
+    ("sys_cpu", None, "total", "sys_cpu", 0.01),
+    *((key, None, "total", key, 1) for key in ("ctx", "majf", "minf")),
+    ("total_err", None, "total", "errors", 1),
+)
+_OF_A_DISK: Final[tuple[_Key, ...]] = (
+    *((f"{way}_ios", way, "total", "disk_ios", 1) for way in ("read", "write")),
+    *((f"{way}_merges", way, "total", "disk_merges", 1) for way in ("read", "write")),
+    # the kernel's sectors: 512 bytes whatever the disk's are
+    *((f"{way}_sectors", way, "total", "disk_bytes", 512) for way in ("read", "write")),
+    *((f"{way}_ticks", way, "total", "disk_ticks", NS["msec"]) for way in ("read", "write")),
+    ("in_queue", None, "total", "disk_in_queue", NS["msec"]),
+    ("util", None, "total", "disk_util", 0.01),
+)
+_OF_MEMBERS: Final[tuple[_Key, ...]] = (
+    *((f"aggr_{key}", way, "members", metric, factor) for key, way, _, metric, factor in _OF_A_DISK),
+    ("aggr_write_merge", "write", "members", "disk_merges", 1),  # fio's own spelling
+)
+_STEADY: Final[tuple[_Key, ...]] = (
+    ("bw_mean", None, "steady", "bandwidth", 1),
+    ("iops_mean", None, "steady", "iops", 1),
+    ("lat_mean", None, "steady", "lat", 1),
 )
 # What is read from a direction and from a job; everything else goes to the table `other`.
-_OF_DIRECTION = """
+_OF_DIRECTION: Final = """
     io_bytes io_kbytes bw_bytes bw iops runtime total_ios short_ios drop_ios slat clat lat slat_ns clat_ns lat_ns
     bw_min bw_max bw_agg bw_mean bw_dev bw_samples iops_min iops_max iops_mean iops_stddev iops_samples prios
 """
-_OF_JOB = """
+_OF_JOB: Final = """
     jobname groupid job_start error eta elapsed read write trim mixed sync job_runtime usr_cpu sys_cpu ctx majf minf
     iodepth_level iodepth_submit iodepth_complete latency_ns latency_us latency_ms total_err first_error hostname port
     latency_depth latency_target latency_target_ns latency_percentile latency_window latency_window_us
 """
 _DIRECTION_KEYS: Final = frozenset(_OF_DIRECTION.split())
 _JOB_KEYS: Final = frozenset((*_OF_JOB.split(), "job options"))
-_DISK_KEYS: Final = (
-    ("read_ios", "read", "disk_ios", 1),
-    ("write_ios", "write", "disk_ios", 1),
-    ("read_merges", "read", "disk_merges", 1),
-    ("write_merges", "write", "disk_merges", 1),
-    ("read_sectors", "read", "disk_bytes", 512),  # the kernel's sectors: 512 bytes whatever the disk's are
-    ("write_sectors", "write", "disk_bytes", 512),
-    ("read_ticks", "read", "disk_ticks", NS["msec"]),
-    ("write_ticks", "write", "disk_ticks", NS["msec"]),
-    ("in_queue", None, "disk_in_queue", NS["msec"]),
-    ("util", None, "disk_util", 0.01),
-)
-
 
 _LONGEST_PATH: Final = 500
 """Characters of the path to a number that a newer fio prints: of a nest of a thousand lists each number would have its thousand."""
@@ -93,14 +111,15 @@ _MOST_BROKEN: Final = 1000
 
 
 def find(text: str) -> tuple[list[Report], str]:
-    """Return the JSON reports of a text, in order, and what is left of the text without them. Raises ParseError as _MOST_BROKEN says."""
+    """Return the JSON reports of a text, in order, and the text without them. Raises ParseError as _MOST_BROKEN says."""
+    if '"fio version"' not in text:
+        return [], text
+    check_json(text)
     reports: list[Report] = Parts()
     rest: list[str] = []
     at = broken = 0
-    if '"fio version"' in text:
-        check_json(text)
     starts = _START if _START.search(text) else _SORTED_START
-    while '"fio version"' in text and (match := starts.search(text, at)):
+    while match := starts.search(text, at):
         begin = match.start() if starts is _START else match.end() - 1
         rest.append(text[at:begin])
         report, at, whole = _read(text, begin, starts)
@@ -108,17 +127,13 @@ def find(text: str) -> tuple[list[Report], str]:
         broken += not whole
         if broken > _MOST_BROKEN:
             raise ParseError("fio output", f"more than {_MOST_BROKEN} JSON reports that are cut or damaged")
-    rest.append(text[at:])
-    return reports, "".join(rest)
+    return reports, "".join([*rest, text[at:]])
 
 
 def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, bool]:
     """Decode the report that starts at `start`; return it, where it ends, and whether it is whole as it stands."""
-    try:
+    with contextlib.suppress(*_UNREADABLE):
         document, end = _DECODER.raw_decode(text, start)
-    except _UNREADABLE:
-        pass
-    else:
         return _report(document), end, True
     following = starts.search(text, start + 1)
     end = following.start() if following else len(text)
@@ -126,11 +141,9 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, 
     mended = _BAD_ESCAPE.sub(r"\\\\", mended)
     try:
         document, length = _DECODER.raw_decode(mended)
-    except _UNREADABLE:
-        report = _salvage(mended)
-        length = len(mended)
-    else:
         report = _report(document)
+    except _UNREADABLE:
+        report, length = _salvage(mended), len(mended)
     report.not_finite = count > 0
     # What the mending added is not in the text: the end is found by counting from behind.
     return report, end - (len(mended) - length), False
@@ -138,43 +151,32 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, 
 
 def _salvage(text: str) -> Report:
     """Read the complete jobs of a report that is cut off."""
-    head = dict(_HEAD.findall(text))
-    document: dict[str, Any] = {**head, "jobs": [], "global options": {}}
+    document: dict[str, Any] = {**dict(_HEAD.findall(text)), "jobs": []}
     if match := _TIMESTAMP.search(text):
         document["timestamp"] = int(match[1])
-    if match := re.search(r'"global options"\s*:\s*', text):
-        document["global options"] = _value(text, match.end()) or {}
+    if match := _GLOBAL.search(text):
+        with contextlib.suppress(*_UNREADABLE):
+            document["global options"] = _DECODER.raw_decode(text, match.end())[0]
     if match := _JOBS.search(text):
         at = match.end()
-        while found := re.compile(r"\s*+(?:,\s*+)?(?=\{)").match(text, at):
-            try:
+        with contextlib.suppress(*_UNREADABLE):
+            while found := _NEXT_JOB.match(text, at):
                 job, at = _DECODER.raw_decode(text, found.end())
-            except _UNREADABLE:
-                break
-            document["jobs"].append(job)
+                document["jobs"].append(job)
     report = _report(document)
     report.truncated = f"the JSON ends after {len(report.jobs)} complete job{'s' * (len(report.jobs) != 1)}"
     return report
 
 
-def _value(text: str, at: int) -> Any:  # noqa: ANN401 (JSON)
-    try:
-        return _DECODER.raw_decode(text, at)[0]
-    except _UNREADABLE:
-        return None
-
-
 def _report(document: dict[str, Any]) -> Report:
     """Read a report. Its jobs are taken out of the document one by one: of json+ they are much larger than what is read."""
-    version = str(document.get("fio version", "")).removeprefix("fio-") or None
-    report = Report(form="json", version=version)
+    report = Report("json", str(document.get("fio version", "")).removeprefix("fio-") or None)
     shared = _strings(document.get("global options"))
     moment = document.get("timestamp")
     every = _objects(document.pop("client_stats", ()))
     check_parts(len(every))
     last = _last_entries(every)
-    if len(last) < len(every):
-        report.earlier_entries = len(every) - len(last)
+    report.earlier_entries = len(every) - len(last)
     jobs = [*_objects(document.pop("jobs", ())), *last][::-1]
     check_parts(len(jobs))
     while jobs:
@@ -183,24 +185,11 @@ def _report(document: dict[str, Any]) -> Report:
         job.time = str(document["time"]) if document.get("time") else None
         if job.started is None and isinstance(moment, int) and isinstance(item.get("elapsed"), int):
             job.started = moment - int(item["elapsed"])
-        if job.bins:
-            report.form = "json+"
+        report.form = "json+" if job.bins else report.form
         report.jobs.append(job)
     for item in _objects(document.get("disk_util")):
-        disk = Disk(name=str(item.get("name", "")), host=_host(item))
-        disk.rows = [
-            (direction, "total", metric, item[key] * factor)
-            for key, direction, metric, factor in _DISK_KEYS
-            if _number(item.get(key))
-        ]
-        disk.rows += [
-            (direction, "members", metric, item[f"aggr_{key}"] * factor)
-            for key, direction, metric, factor in _DISK_KEYS
-            if _number(item.get(f"aggr_{key}"))
-        ]
-        if _number(item.get("aggr_write_merge")):  # fio's own spelling
-            disk.rows.append(("write", "members", "disk_merges", item["aggr_write_merge"]))
-        report.disks.append(disk)
+        rows = [*_rows(item, _OF_A_DISK), *_rows(item, _OF_MEMBERS)]
+        report.disks.append(Disk(str(item.get("name", "")), _host(item), rows))
     return report
 
 
@@ -211,9 +200,7 @@ def _last_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if at + 1 >= len(entries):
         return entries
     jobs = [entry for entry in entries if not _is_sum(entry)]
-    keys = [
-        tuple(str(entry.get(key)) for key in ("hostname", "port", "jobname", "groupid")) for entry in jobs
-    ]
+    keys = [tuple(str(job.get(key)) for key in ("hostname", "port", "jobname", "groupid")) for job in jobs]
     processes, following = Counter(keys[:at]), Counter(keys)
     last = []
     for key, entry in zip(keys, jobs, strict=True):
@@ -229,58 +216,48 @@ def _is_sum(item: Mapping[str, Any]) -> bool:
     return item.get("jobname") == ALL_CLIENTS and "job options" not in item
 
 
+def _rows(values: Mapping[str, Any], keys: Iterable[_Key]) -> Iterator[Row]:
+    """Yield a row for each key that has a number."""
+    for key, direction, statistic, metric, factor in keys:
+        if _number(value := values.get(key)):
+            yield direction, statistic, metric, value * factor
+
+
 def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
+    own = _strings(item.get("job options"))
     job = Job(
-        name=str(item.get("jobname", "")),
-        group=_integer(item.get("groupid")),
-        host=_host(item),
-        is_sum=_is_sum(item),
-        error=_integer(item.get("error")),
-        options={**shared, **(own := _strings(item.get("job options")))},
-        shared=frozenset(shared.keys() - own.keys()),
+        name=str(item.get("jobname", "")), group=_integer(item.get("groupid")), host=_host(item), is_sum=_is_sum(item),
+        error=_integer(item.get("error")), options={**shared, **own}, shared=frozenset(shared.keys() - own.keys()),
         started=_integer(item.get("job_start")),
-    )
-    rows = job.rows
+    )  # fmt: skip
     for direction in _DIRECTIONS:
         if isinstance(values := item.get(direction), dict):
             _direction(job, direction, values)
-    for key, metric, factor in (
-        ("job_runtime", "job_runtime", NS["msec"]),
-        ("elapsed", "elapsed", NS["sec"]),
-        ("usr_cpu", "usr_cpu", 0.01),
-        ("sys_cpu", "sys_cpu", 0.01),
-        ("ctx", "ctx", 1),
-        ("majf", "majf", 1),
-        ("minf", "minf", 1),
-        ("total_err", "errors", 1),
-    ):
-        if _number(value := item.get(key)):
-            rows.append((None, "total", metric, value * factor))
-    did_io = any(metric == "io_bytes" or metric == "total_ios" for _, _, metric, _ in rows)
-    if not did_io:  # shares of nothing, CPU time of nothing
-        job.rows = rows = [row for row in rows if row[2] == "errors"]
+    job.rows += _rows(item, _OF_A_JOB)
+    if not any(
+        row[2] in ("io_bytes", "total_ios") for row in job.rows
+    ):  # shares of nothing, CPU time of nothing
+        job.rows = [row for row in job.rows if row[2] == "errors"]
     else:
         for key in ("iodepth_level", "iodepth_submit", "iodepth_complete"):
-            rows.extend(
-                (None, depth, key, share / 100)
-                for depth, share in _items(item.get(key))
-                if _number(share) and share
-            )
+            depths = _items(item.get(key))
+            job.rows += [(None, depth, key, v / 100) for depth, v in depths if _number(v) and v]
         _shares(job, item)
-    if item.get("total_err"):
-        job.notes.append(
-            ("io_errors", f"{item['total_err']} I/O errors, the first with errno {item.get('first_error')}")
-        )
+    if errors := item.get("total_err"):
+        first = item.get("first_error")
+        job.notes.append(("io_errors", f"{errors} I/O errors, the first with errno {first}"))
     if isinstance(steady := item.get("steadystate"), dict):
-        _steady(job, steady)
+        job.rows += [row for row in _rows(_object(steady.get("data")), _STEADY) if row[3]]
+        if not steady.get("attained"):
+            job.notes.append(
+                ("not_steady", f"the steady state asked for ({steady.get('ss')}) was not reached")
+            )
     if item.get("latency_target"):
         target = item.get("latency_target_ns", item["latency_target"])
-        job.notes.append(
-            ("latency_target", f"iodepth {item.get('latency_depth')} was found for a target of {target} ns")
-        )
-        job.other += _leaves(
-            {k: v for k, v in item.items() if k.startswith("latency_") and k[8:] not in ("ns", "us", "ms")}
-        )
+        what = f"iodepth {item.get('latency_depth')} was found for a target of {target} ns"
+        job.notes.append(("latency_target", what))
+        kept = {k: v for k, v in item.items() if k.startswith("latency_") and k[8:] not in ("ns", "us", "ms")}
+        job.other += _leaves(kept)
     job.other += _leaves({k: v for k, v in item.items() if k not in _JOB_KEYS})
     return job
 
@@ -289,71 +266,55 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
     """Take in read, write, trim, mixed or sync. A direction without I/O is all zeros: it was not measured."""
     if name != "sync" and not (values.get("io_bytes") or values.get("total_ios") or values.get("runtime")):
         return
-    rows = job.rows
-
-    def put(statistic: str, metric: str, key: str, factor: float = 1.0) -> None:
-        if _number(value := values.get(key)) and value:
-            rows.append((name, statistic, metric, value * factor))
-
-    put("total", "io_bytes", "io_bytes", 1 if "io_kbytes" in values else KIB)
-    put("total", "total_ios", "total_ios")
-    if values.get("bw_bytes"):
-        put("total", "bandwidth", "bw_bytes")
-    else:
-        put("total", "bandwidth", "bw", KIB)
-    put("total", "iops", "iops")
-    put("total", "runtime", "runtime", NS["msec"])
-    put("total", "short_ios", "short_ios")
-    put("total", "drop_ios", "drop_ios")
-    for key, metric, factor in _LATENCIES:
-        if isinstance(latency := values.get(key), dict):
-            _latency(job, name, metric, latency, factor)
+    bandwidth, factor = ("bw_bytes", 1) if values.get("bw_bytes") else ("bw", KIB)
+    totals = (
+        ("io_bytes", "io_bytes", 1 if "io_kbytes" in values else KIB),
+        ("total_ios", "total_ios", 1),
+        (bandwidth, "bandwidth", factor),
+        ("iops", "iops", 1),
+        ("runtime", "runtime", NS["msec"]),
+        ("short_ios", "short_ios", 1),
+        ("drop_ios", "drop_ios", 1),
+    )
+    rows = _rows(values, ((key, name, "total", metric, factor) for key, metric, factor in totals))
+    job.rows += [row for row in rows if row[3]]
+    _latencies(job, name, values)
     for prio in _objects(values.get("prios")):
         numbers = [str(prio[key]) for key in ("prioclass", "prio", "priohint") if key in prio]
-        label = f"{name} prio {'/'.join(numbers)}"
-        for key, metric, factor in _LATENCIES:
-            if isinstance(latency := prio.get(key), dict):
-                _latency(job, label, metric, latency, factor)
-    if values.get("bw_mean"):
-        samples = _integer(values.get("bw_samples"))
-        for statistic, key in (("mean", "bw_mean"), ("min", "bw_min"), ("max", "bw_max"), ("sd", "bw_dev")):
-            if _number(value := values.get(key)) and (statistic != "sd" or _spread(value, samples)):
-                rows.append((name, statistic, "bandwidth", value * KIB))
-        if samples is not None:  # before samples were printed, bw_agg was in KiB/s
-            put("mean", "bandwidth_share", "bw_agg", 0.01)
-        put("bandwidth", "samples", "bw_samples")
-    if values.get("iops_mean"):
-        samples = _integer(values.get("iops_samples"))
-        for statistic, key in (
-            ("mean", "iops_mean"),
-            ("min", "iops_min"),
-            ("max", "iops_max"),
-            ("sd", "iops_stddev"),
-        ):
-            if _number(value := values.get(key)) and (statistic != "sd" or _spread(value, samples)):
-                rows.append((name, statistic, "iops", value))
-        put("iops", "samples", "iops_samples")
+        _latencies(job, f"{name} prio {'/'.join(numbers)}", prio)
+    for prefix, metric, factor, statistics in _SAMPLED:
+        if not values.get(f"{prefix}_mean"):
+            continue
+        samples = _integer(values.get(f"{prefix}_samples"))
+        keys = [(f"{prefix}_{key}", name, statistic, metric, factor) for key, statistic in statistics]
+        job.rows += [row for row in _rows(values, keys) if row[1] != "sd" or is_spread(row[3], samples)]
+        if samples is not None and metric == "bandwidth":  # before samples were printed, bw_agg was in KiB/s
+            share = _rows(values, [("bw_agg", name, "mean", "bandwidth_share", 0.01)])
+            job.rows += [row for row in share if row[3]]
+        job.rows += [
+            row for row in _rows(values, [(f"{prefix}_samples", name, metric, "samples", 1)]) if row[3]
+        ]
     job.other += _leaves({k: v for k, v in values.items() if k not in _DIRECTION_KEYS}, name)
 
 
-def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor: int) -> None:
-    """Take in a latency object. Zeros all over (disable_clat=1, a synchronous engine's slat) are no measurement."""
-    samples = _integer(values.get("N"))
-    if not (values.get("max") or values.get("mean")) or samples == 0:
-        return
-    rows: list[Row] = job.rows
-    for key, statistic in (("mean", "mean"), ("min", "min"), ("max", "max"), ("stddev", "sd")):
-        if _number(value := values.get(key)) and (key != "stddev" or _spread(value, samples)):
-            rows.append((name, statistic, metric, value * factor))
-    if samples is not None:
-        rows.append((name, metric, "samples", samples))
-    rows.extend(
-        (name, percentile(key), metric, value * factor)
-        for key, value in _items(values.get("percentile"))
-        if _number(value) and percentile(key)  # not "0.00": 0, which pads the list to 20 in fio 2.x
-    )
-    if isinstance(bins := values.get("bins"), dict) and bins:
-        _histogram(job, name, metric, bins, factor)
+def _latencies(job: Job, name: str, values: Mapping[str, Any]) -> None:
+    """Take in latency objects. Zeros all over (disable_clat=1, a synchronous engine's slat) are no measurement."""
+    for key, metric, factor in _LATENCIES:
+        latency = _object(values.get(key))
+        samples = _integer(latency.get("N"))
+        if not (latency.get("max") or latency.get("mean")) or samples == 0:
+            continue
+        rows = _rows(latency, ((theirs, name, ours, metric, factor) for theirs, ours in _LATENCY))
+        job.rows += [row for row in rows if row[1] != "sd" or is_spread(row[3], samples)]
+        if samples is not None:
+            job.rows.append((name, metric, "samples", samples))
+        job.rows += [
+            (name, percentile(which), metric, value * factor)
+            for which, value in _items(latency.get("percentile"))
+            if _number(value) and percentile(which)  # not "0.00": 0, which pads the list to 20 in fio 2.x
+        ]
+        if bins := _object(latency.get("bins")):
+            _histogram(job, name, metric, bins, factor)
 
 
 def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: int) -> None:
@@ -367,8 +328,7 @@ def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: i
     if len(highs) != len(counts):
         bins = {k: n for k, n in bins.items() if k.isdecimal() and len(k) < 20 and _integer(n)}
         edges = [bucket_of_index(int(key), bits) if bits else bucket(key) for key in bins]
-        lows, highs = [low for low, _ in edges], [high for _, high in edges]
-        counts = list(bins.values())
+        lows, highs, counts = [low for low, _ in edges], [high for _, high in edges], list(bins.values())
     if factor != 1:
         lows, highs = [low * factor for low in lows], [high * factor for high in highs]
     if counts:
@@ -393,45 +353,25 @@ _LOWS: Final = _Edges(0)
 _HIGHS: Final = _Edges(1)
 
 
-def _spread(deviation: float, samples: int | None) -> bool:
-    """Is this a deviation? One sample has none, and 0 without a count is of one sample, most likely."""
-    return samples != 1 if samples is not None else deviation > 0
-
-
 def _shares(job: Job, item: Mapping[str, Any]) -> None:
     finer = False
     for key, unit in (("latency_ns", "nsec"), ("latency_us", "usec"), ("latency_ms", "msec")):
-        if not isinstance(values := item.get(key), dict):
-            continue
-        for upper, share in values.items():
+        for upper, share in _items(item.get(key)):
             if share and _number(share) and (edges := share_edges(upper, unit, finer)):
                 job.shares.append((*edges, share / 100))
-        finer = True
+        finer = finer or isinstance(item.get(key), dict)
 
 
-def _steady(job: Job, values: Mapping[str, Any]) -> None:
-    data = values["data"] if isinstance(values.get("data"), dict) else {}
-    for key, metric in (("bw_mean", "bandwidth"), ("iops_mean", "iops"), ("lat_mean", "lat")):
-        if _number(value := data.get(key)) and value:
-            job.rows.append((None, "steady", metric, value))
-    if not values.get("attained"):
-        job.notes.append(("not_steady", f"the steady state asked for ({values.get('ss')}) was not reached"))
-
-
-def _leaves(value: Any, path: str = "") -> list[tuple[str, float]]:  # noqa: ANN401 (JSON)
-    """Return every number inside that is not 0, with its path: what a newer fio measures is kept under its own name."""
-    return list(_walk(value, path))
-
-
-def _walk(value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JSON)
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JSON)
+    """Yield every number inside that is not 0, with its path: what a newer fio measures is kept under its own name."""
     if len(path) > _LONGEST_PATH:
         return
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _walk(inner, f"{path}.{key}" if path else key)
+            yield from _leaves(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _walk(inner, f"{path}[{index}]")
+            yield from _leaves(inner, f"{path}[{index}]")
     elif _number(value) and value:
         yield path, float(value)
 
@@ -445,8 +385,12 @@ def _integer(value: object) -> int | None:
     return value if type(value) is int and -_NEVER < value < _NEVER else None
 
 
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _items(value: object) -> list[tuple[str, Any]]:
-    return list(value.items()) if isinstance(value, dict) else []
+    return list(_object(value).items())
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
@@ -454,7 +398,7 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 
 def _strings(value: object) -> dict[str, str]:
-    return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else {}
+    return {str(k): str(v) for k, v in _object(value).items()}
 
 
 def _host(item: Mapping[str, Any]) -> str | None:

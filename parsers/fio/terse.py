@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from parsers._bounds import Parts
-from parsers._fio_report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
+from parsers.fio.report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
 _LINE = re.compile(r"^[ \t]*(?:2;[^;\n]*;\d+;-?\d+;|[345];fio-[^;\n]+;[^;\n]*;\d+;-?\d+;)[\d;]", re.MULTILINE)

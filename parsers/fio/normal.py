@@ -11,8 +11,8 @@ import re
 from typing import Final
 
 from parsers._bounds import Parts, check_lines
-from parsers._fio_rates import Rates, block_of, plain, size
-from parsers._fio_report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
+from parsers.fio.rates import Rates, block_of, plain, size
+from parsers.fio.report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
 
 _HOST = re.compile(r"^\s*<[^<>\s]+> ?")
 _PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten

@@ -1,4 +1,4 @@
-"""What one fio report says, whatever it was printed as (JSON, normal, terse): filled by `_fio_*`, tabled by `fio`."""
+"""What one fio report says, whatever it was printed as (JSON, normal, terse): filled by the modules beside it, tabled by `parsers.fio`."""
 
 from __future__ import annotations
 
@@ -101,6 +101,11 @@ class Report:
     not_finite: bool = False
     earlier_entries: int = 0  # of jobs in the same list, which are left out
     unread: list[str] = field(default_factory=list)  # lines of figures
+
+
+def is_spread(deviation: float, samples: int | None) -> bool:
+    """Return whether this is a deviation. One sample has none, and 0 without a count is of one sample, most likely."""
+    return samples != 1 if samples is not None else deviation > 0
 
 
 @functools.lru_cache(maxsize=4096)
