@@ -12,7 +12,7 @@ from typing import Final
 
 from parsers._bounds import Parts, check_lines
 from parsers.fio.rates import Rates, block_of, plain, size
-from parsers.fio.report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, percentile, share_edges
+from parsers.fio.report import ALL_CLIENTS, KIB, NS, Disk, Job, Report, is_spread, percentile, share_edges
 
 _HOST = re.compile(r"^\s*<[^<>\s]+> ?")
 _PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
@@ -67,6 +67,9 @@ _MAY_BEGIN = re.compile(
 _MAY_TELL = re.compile(  # what all other lines that are read have in them
     r"\||min=|IOPS=|ios?=|bw=|\*\*\*|percentiles|usr=|lat \(|IO depths|submit|complete|issued|fsync/|errors|target=|attained="
 )
+_OF_A_DISK: Final = (
+    ("ios", "disk_ios", 1), ("sectors", "disk_bytes", 512), ("merge", "disk_merges", 1), ("ticks", "disk_ticks", NS["msec"]),
+)  # fmt: skip
 _STATISTICS: Final = {"min": "min", "max": "max", "avg": "mean", "stdev": "sd"}
 _DEPTH: Final = {"IO depths": "iodepth_level", "submit": "iodepth_submit", "complete": "iodepth_complete"}
 _WHICH: Final = {"slat": "slat", "clat": "clat", "lat": "lat", "sync": "lat"}
@@ -208,53 +211,41 @@ class _Reader:
         if self.closed and not is_sum:
             self._next_report(self.report.version, is_new_run=False)
         self._close_job()
-        options = self.options.get((name, group)) or next(
-            (o for (n, _), o in self.options.items() if n == name), {}
-        )
+        alike = (options for (other, _), options in self.options.items() if other == name)
         self.job = Job(
-            name=name,
-            group=group,
-            is_sum=is_sum,
-            processes=int(match["jobs"]),
-            pid=int(match["pid"]),
-            error=int(match["error"]),
-            error_text=match["text"] or "",
-            time=match["time"] or None,
-            options=dict(options),
-        )
+            name=name, group=group, is_sum=is_sum, processes=int(match["jobs"]), pid=int(match["pid"]), error=int(match["error"]),
+            error_text=match["text"] or "", time=match["time"] or None,
+            options=dict(self.options.get((name, group)) or next(alike, {})),
+        )  # fmt: skip
         self._add(self.job)
         self.ended, self.direction, self.list, self.rates = False, "", None, {}
 
     def _job_line(self, job: Job, line: str) -> None:
-        rows = job.rows
+        rows, unread = job.rows, self.report.unread
         if "***" in line:
-            self.report.unread.append(line.strip())
+            unread.append(line.strip())
         if match := _PERCENTILES.match(line):
-            direction, metric = self._whose(match[1])
+            direction, metric = self._labels(match[1])
             self.list = (direction, metric, NS[match[2]]) if metric else None
         elif line.lstrip().startswith("|"):
             if self.list:
                 direction, metric, factor = self.list
-                self._check(line, "=[", len(_PERCENTILE.findall(line)))
+                found = _PERCENTILE.findall(line)
+                self._check(line, "=[", len(found))
                 rows += [
-                    (direction, which, metric, int(v) * factor)
-                    for k, v in _PERCENTILE.findall(line)
-                    if (which := percentile(k))
+                    (direction, which, metric, int(v) * factor) for k, v in found if (which := percentile(k))
                 ]
         elif match := _NEW.match(line):
-            self.direction = match[1]
             self.decimal = "i" not in match[3].partition("b")[0] and "i" in match[4]
-            self._totals(
-                job, match[1], Rates(match[3], match[4], match[5], match[2], int(match[6]), binary=False)
-            )
+            rates = Rates(match[3], match[4], match[5], match[2], int(match[6]), binary=False)
+            self._totals(job, match[1], rates)
         elif match := _OLD.match(line):
-            self.direction = match[1]
             moved, bandwidth, iops, runtime = (text.replace(" ", "") for text in match.groups()[1:])
             self._totals(job, match[1], Rates(bandwidth, "", moved, iops, int(runtime), binary=True))
         elif _SYNC.match(line):
             self.direction = "sync"
         elif match := _TIMES.match(line):
-            direction, metric = self._whose(match[1])
+            direction, metric = self._labels(match[1])
             if metric:
                 self._statistics(job, direction, metric, line[match.end() :], NS[match[2]])
         elif match := _BANDWIDTH.match(line):
@@ -264,28 +255,26 @@ class _Reader:
         elif match := _IOPS.match(line):
             self._statistics(job, self.direction, "iops", line[match.end() :], 1)
         elif match := _SHARES.match(line):
-            self._check(line, "%", len(_SHARE.findall(line[match.end() :])))
-            finer = "IOPS" in line or match[1] != "usec" or self._nanoseconds()
-            for upper, share in _SHARE.findall(line[match.end() :]):
-                edges = share_edges(upper, match[1], finer and match[1] != "nsec")
-                if edges and float(share):
+            found = _SHARE.findall(line[match.end() :])
+            self._check(line, "%", len(found))
+            finer = match[1] != "nsec" and ("IOPS" in line or match[1] != "usec" or self._nanoseconds())
+            for upper, share in found:
+                if (edges := share_edges(upper, match[1], finer)) and float(share):
                     job.shares.append((*edges, float(share) / 100))
         elif match := _CPU.match(line):
             for key, value in self._whole(_PAIR.findall(line[match.end() :]), "minf", r"%$"):
                 metric = {"usr": "usr_cpu", "sys": "sys_cpu"}.get(key, key)
+                percent = value.endswith("%")
                 if metric not in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf"):
                     continue
-                if (read := plain(value)) is None or (metric.endswith("_cpu") and not value.endswith("%")):
-                    self.report.unread.append(line.strip())
+                if (read := plain(value)) is None or (metric.endswith("_cpu") and not percent):
+                    unread.append(line.strip())
                 else:
-                    rows.append((None, "total", metric, read / 100 if value.endswith("%") else read))
+                    rows.append((None, "total", metric, read / 100 if percent else read))
         elif match := _DEPTHS.match(line):
             self._check(line, "%", len(_SHARE.findall(line)))
-            rows += [
-                (None, depth, _DEPTH[match[1]], float(share) / 100)
-                for depth, share in _SHARE.findall(line[match.end() :])
-                if float(share)
-            ]
+            depths = ((depth, float(share)) for depth, share in _SHARE.findall(line[match.end() :]))
+            rows += [(None, depth, _DEPTH[match[1]], share / 100) for depth, share in depths if share]
         elif match := _ISSUED.match(line):
             if "short=" in match[1]:  # every fio prints it; without it the line is cut, maybe in a number
                 self.ended = True
@@ -297,16 +286,15 @@ class _Reader:
         elif match := _TARGET.match(line):
             job.notes.append(("latency_target", match[1]))
         elif match := _STEADY.match(line):
-            if (bandwidth := size(match[2], binary=False)) is not None:
-                rows.append((None, "steady", "bandwidth", bandwidth))
-            if (iops := plain(match[3])) is not None:
-                rows.append((None, "steady", "iops", iops))
+            for metric, read in (("bandwidth", size(match[2], binary=False)), ("iops", plain(match[3]))):
+                if read is not None:
+                    rows.append((None, "steady", metric, read))
             if match[1] == "no":
                 job.notes.append(("not_steady", f"the steady state asked for was not reached{match[4]}"))
         elif _FIGURES.match(line):
             if match := _DIRECTION.match(line):
                 self.direction = match[1]  # of the latencies below it
-            self.report.unread.append(line.strip())
+            unread.append(line.strip())
 
     def _check(self, line: str, mark: str, count: int) -> None:
         """Keep a line as unread that has more figures than were read."""
@@ -332,20 +320,18 @@ class _Reader:
 
     def _nanoseconds(self) -> bool:
         """Does this fio count nanoseconds (3.0 on)? Then `lat (usec): 2=` starts at 1 µs, not at 0."""
-        version = self.report.version or ""
-        if version:
+        if version := self.report.version:
             return not version.startswith(("1.", "2.")) or version.startswith("2.99")
         return bool(self.job and any(s == "bandwidth" for _, s, m, _ in self.job.rows if m == "samples"))
 
-    def _whose(self, name: str) -> tuple[str, str]:
+    def _labels(self, name: str) -> tuple[str, str]:
         """Return (direction, metric) of `clat`, ` lat`, `sync`, `clat prio 1/0/0 (12.5% of IOs)`; metric "" if unknown."""
-        name = re.sub(r" \([\d.]+% of IOs\)$", "", name.strip())
-        which, _, prio = name.partition(" ")
+        which, _, prio = re.sub(r" \([\d.]+% of IOs\)$", "", name.strip()).partition(" ")
         direction = "sync" if which == "sync" else f"{self.direction} {prio}".strip()
         return direction, _WHICH.get(which, "")
 
     def _totals(self, job: Job, direction: str, rates: Rates) -> None:
-        self.rates[direction] = rates
+        self.direction, self.rates[direction] = direction, rates
         for metric, value in (
             ("io_bytes", size(rates.moved, binary=rates.binary)),
             ("bandwidth", rates.best_bandwidth(block=block_of(job.options.get("bs", ""), direction))),
@@ -355,77 +341,73 @@ class _Reader:
             if value:
                 job.rows.append((direction, "total", metric, value))
             elif value is None:
-                self.report.unread.append(
-                    f"{direction}: {metric} of io={rates.moved}, bw={rates.bandwidth}, iops={rates.iops}"
-                )
-
-    def _count(self, job: Job, direction: str, count: int) -> None:
-        """Take the rates of a direction from its count of I/Os, which has all its digits, where the two go together."""
-        if rates := self.rates.get(direction):
-            block = block_of(job.options.get("bs", ""), direction)
-            found = {"bandwidth": rates.best_bandwidth(count, block), "iops": rates.best_iops(count)}
-            job.rows[:] = [
-                (way, statistic, metric, found.get(metric) or value)
-                if (way, statistic) == (direction, "total")
-                else (way, statistic, metric, value)
-                for way, statistic, metric, value in job.rows
-            ]
+                figures = f"io={rates.moved}, bw={rates.bandwidth}, iops={rates.iops}"
+                self.report.unread.append(f"{direction}: {metric} of {figures}")
 
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
-        pairs = dict(self._whole(_PAIR.findall(text), r"samples|avg|stdev" if "nan" in text else r"samples"))
-        samples = plain(pairs.get("samples", ""))
-        is_short = "***" not in text and text.count("=") > len(_PAIR.findall(text))
-        if is_short or any(plain(value) is None for value in pairs.values()):
+        found = _PAIR.findall(text)
+        pairs = dict(self._whole(found, r"samples|avg|stdev" if "nan" in text else r"samples"))
+        values = {key: plain(value) for key, value in pairs.items()}
+        samples = values.get("samples")
+        if ("***" not in text and text.count("=") > len(found)) or None in values.values():
             self.report.unread.append(f"{metric}: {text}")
         for theirs, ours in _STATISTICS.items():
-            value = plain(pairs.get(theirs, ""))
-            if value is not None and not (ours == "sd" and (samples == 1 if samples else value == 0)):
+            value = values.get(theirs)
+            if value is not None and (ours != "sd" or is_spread(value, int(samples) if samples else None)):
                 job.rows.append((direction or None, ours, metric, value * factor))
-        if (share := plain(pairs.get("per", ""))) is not None:
+        if (share := values.get("per")) is not None:
             job.rows.append((direction, "mean", "bandwidth_share", share / 100))
         if samples:
             job.rows.append((direction, metric, "samples", samples))
 
     def _issued(self, job: Job, text: str) -> None:
-        """Take in `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`."""
+        """Take in `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`.
+
+        The rates of a direction are then those of its count of I/Os, which has all its digits, where the two go together.
+        """
         ways = ("read", "write", "trim", "sync")
         if {direction for direction, _, metric, _ in job.rows if metric == "runtime"} == {"mixed"}:
             ways = ("mixed", "write", "trim", "sync")  # unified_rw_reporting=1 counts all as reads
         for key, values in re.findall(r"(total|short|drop)(?:ped)?=([-\d,/rwd=]+)", text):
-            counts = re.findall(r"\d+", values)
-            for direction, count in zip(ways, counts, strict=False):
-                if len(count) < 19 and int(count):
-                    job.rows.append((direction, "total", f"{key}_ios", int(count)))
-                    if key == "total":
-                        self._count(job, direction, int(count))
+            for direction, word in zip(ways, re.findall(r"\d+", values), strict=False):
+                if len(word) >= 19 or not (count := int(word)):
+                    continue
+                job.rows.append((direction, "total", f"{key}_ios", count))
+                if key == "total" and (rates := self.rates.get(direction)):
+                    block = block_of(job.options.get("bs", ""), direction)
+                    best = {"bandwidth": rates.best_bandwidth(count, block), "iops": rates.best_iops(count)}
+                    job.rows[:] = [
+                        (way, s, m, (way == direction and s == "total" and best.get(m)) or v)
+                        for way, s, m, v in job.rows
+                    ]
 
     def _closing_line(self, line: str) -> None:
-        groups = self.report.groups
         if match := _GROUP_NEW.match(line):
-            name, total, low, high, io, first, last = match.groups()
+            name, total, low, high, moved, first, last = match.groups()
             binary = False
         elif match := _GROUP_OLD.match(line):
-            name, io, total, low, high, first, last = match.groups()
+            name, moved, total, low, high, first, last = match.groups()
             binary = True
         elif match := _DISK.match(line):
             self._check(line, "=", len(_PAIR.findall(match[2])))
             self.report.disks.append(_disk(match[1], match[2]))
             return
         else:
-            if _FIGURES.match(line):
-                self.report.unread.append(line.strip())
+            self.report.unread += [line.strip()] if _FIGURES.match(line) else []
             return
-        direction = name.lower()
-        for metric, statistic, value in (
-            ("bandwidth", "total", size(total, binary=binary)),
-            ("bandwidth", "min", size(low, binary=binary)),
-            ("bandwidth", "max", size(high, binary=binary)),
-            ("io_bytes", "total", size(io, binary=binary)),
-            ("runtime", "min", int(first) * NS["msec"]),
-            ("runtime", "max", int(last) * NS["msec"]),
-        ):
-            if value is not None:
-                groups.append((self.group, "all jobs", (direction, statistic, metric, value)))
+        sizes = (
+            ("bandwidth", "total", total),
+            ("bandwidth", "min", low),
+            ("bandwidth", "max", high),
+            ("io_bytes", "total", moved),
+        )
+        rows = [(statistic, metric, size(text, binary=binary)) for metric, statistic, text in sizes]
+        rows += [("min", "runtime", int(first) * NS["msec"]), ("max", "runtime", int(last) * NS["msec"])]
+        self.report.groups += [
+            (self.group, "all jobs", (name.lower(), statistic, metric, value))
+            for statistic, metric, value in rows
+            if value is not None
+        ]
 
 
 def _options(match: re.Match[str]) -> dict[str, str]:
@@ -446,21 +428,18 @@ def _disk(name: str, text: str) -> Disk:
     disk = Disk(name=name)
     pairs = dict(_PAIR.findall(text))
     for prefix, statistic in (("", "total"), ("aggr", "members")):
-        for theirs, metric, factor in (
-            ("ios", "disk_ios", 1),
-            ("sectors", "disk_bytes", 512),
-            ("merge", "disk_merges", 1),
-            ("ticks", "disk_ticks", NS["msec"]),
-        ):
+        for theirs, metric, factor in _OF_A_DISK:
             # fio writes aggsectors, but aggrios, aggrmerge and aggrticks
             both = pairs.get(f"{prefix}{theirs}") or (
-                pairs.get("aggsectors") if prefix and theirs == "sectors" else None
+                pairs.get("aggsectors") if prefix and metric == "disk_bytes" else ""
             )
             for direction, value in zip(("read", "write"), (both or "").split("/"), strict=False):
                 if value.isdecimal() and len(value) < 19:
                     disk.rows.append((direction, statistic, metric, int(value) * factor))
-        if (queue := plain(pairs.get(f"{prefix}in_queue", ""))) is not None:
-            disk.rows.append((None, statistic, "disk_in_queue", queue * NS["msec"]))
-        if (util := plain(pairs.get(f"{prefix}util", ""))) is not None:
-            disk.rows.append((None, statistic, "disk_util", util / 100))
+        for theirs, metric, factor, divisor in (
+            ("in_queue", "disk_in_queue", NS["msec"], 1),
+            ("util", "disk_util", 1, 100),
+        ):
+            if (read := plain(pairs.get(f"{prefix}{theirs}", ""))) is not None:
+                disk.rows.append((None, statistic, metric, read * factor / divisor))
     return disk

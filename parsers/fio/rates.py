@@ -43,10 +43,9 @@ class Rounded(NamedTuple):
 def plain(text: str) -> float | None:
     """Read `15.9k`, `3581.8k`, `99.41%`, `-nan%`: powers of 1000."""
     text = text.rstrip("%")
-    value = number(text)
-    if value is None and text and text[-1] in _DECIMAL and (value := number(text[:-1])) is not None:
-        value *= _DECIMAL[text[-1]]
-    return value
+    factor = _DECIMAL.get(text[-1:], 1.0) if number(text) is None else 1.0
+    value = number(text[:-1] if factor != 1.0 else text)
+    return None if value is None else value * factor
 
 
 def size(text: str, *, binary: bool) -> float | None:

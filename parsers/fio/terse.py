@@ -46,10 +46,9 @@ def find(text: str) -> list[Report]:
             line = line.rpartition(";")[0]
         try:
             job = _job(line.split(";"), report, disks)
+            report.jobs.append(job)
         except (IndexError, ValueError, StopIteration):
             report.truncated = f"a line has only {line.count(';') + 1} fields"
-            continue
-        report.jobs.append(job)
     report.disks = list(disks.values())
     return [report] if report.jobs or report.truncated else []
 
@@ -72,8 +71,12 @@ class _Fields:
             raise ValueError(self.fields[self.at - 1])
         return read
 
-    def left(self) -> int:
-        return len(self.fields) - self.at
+    def values(self, count: int) -> list[float]:
+        return [self.value() for _ in range(count)]
+
+    def next(self, count: int) -> list[str]:
+        """Return the next fields without taking them; fewer at the end."""
+        return self.fields[self.at : self.at + count]
 
 
 def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
@@ -89,16 +92,13 @@ def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
         _direction(job, direction, take, version)
     for metric, factor in (("usr_cpu", 0.01), ("sys_cpu", 0.01), ("ctx", 1), ("majf", 1), ("minf", 1)):
         job.rows.append((None, "total", metric, take.value() * factor))
-    for depth in _DEPTHS:
-        if share := take.value():
-            job.rows.append((None, depth, "iodepth_level", share / 100))
+    shares = zip(_DEPTHS, take.values(len(_DEPTHS)), strict=True)
+    job.rows += [(None, depth, "iodepth_level", share / 100) for depth, share in shares if share]
     for unit, edges in (("usec", _US), ("msec", _MS)):
-        for upper in edges:
+        for upper, share in zip(edges, take.values(len(edges)), strict=True):
             # Terse has no table for nanoseconds: what took less is in the first bucket of µs.
             found = share_edges(upper, unit, unit == "msec")
-            if (
-                0 < (share := take.value()) <= 100 and found
-            ):  # not nan, which fio prints where nothing was counted
+            if 0 < share <= 100 and found:  # not nan, which fio prints where nothing was counted
                 job.shares.append((*found, share / 100))
     if not any(metric in ("io_bytes", "total_ios") for _, _, metric, _ in job.rows):
         job.rows, job.shares = [], []
@@ -112,42 +112,37 @@ def _is_cpu(fields: list[str], at: int) -> bool:
 
 
 def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
-    rows = job.rows
-    io, bandwidth, iops, runtime = (take.value() for _ in range(4))
-    used = bool(io or runtime)
-    for metric, value in (
-        ("io_bytes", io * KIB),
-        ("bandwidth", bandwidth * KIB),
-        ("iops", iops),
-        ("runtime", runtime * NS["msec"]),
-    ):
-        if value:
-            rows.append((name, "total", metric, value))
-    _four(job, name, "slat", take, used)
-    _four(job, name, "clat", take, used)
+    """Take in a direction; one without I/O is all zeros: it was not measured."""
+    rows: list[tuple[str, str, float]] = []  # statistic, metric, value
+    totals = zip(
+        ("io_bytes", "bandwidth", "iops", "runtime"), take.values(4), (KIB, KIB, 1, NS["msec"]), strict=True
+    )
+    rows += [("total", metric, value * factor) for metric, value, factor in totals if value]
+    used = any(metric in ("io_bytes", "runtime") for _, metric, _ in rows)
+    rows += _latency("slat", take) + _latency("clat", take)
     for _ in range(_PERCENTILES):
         key, _, text = take.text().partition("=")
         if used and (which := percentile(key.rstrip("%"))):
-            rows.append((name, which, "clat", _whole(text) * NS["usec"]))
-    _four(job, name, "lat", take, used)
-    low, high, share, mean, sd = (take.value() for _ in range(5))
+            rows.append((which, "clat", _whole(text) * NS["usec"]))
+    rows += _latency("lat", take)
+    low, high, share, mean, sd = take.values(5)
     samples = take.value() if version == 5 else None
-    if used and mean:
+    if mean:
         rows += [
-            (name, "min", "bandwidth", low * KIB),
-            (name, "max", "bandwidth", high * KIB),
-            (name, "mean", "bandwidth", mean * KIB),
-            (name, "mean", "bandwidth_share", share / 100),
+            ("min", "bandwidth", low * KIB),
+            ("max", "bandwidth", high * KIB),
+            ("mean", "bandwidth", mean * KIB),
         ]
+        rows.append(("mean", "bandwidth_share", share / 100))
         if samples != 1 and sd:  # 0 without a count of samples: of one sample, most likely
-            rows.append((name, "sd", "bandwidth", sd * KIB))
+            rows.append(("sd", "bandwidth", sd * KIB))
     if version == 5:
-        low, high, mean, sd, count = (take.value() for _ in range(5))
-        if used and mean:
-            rows += [(name, "min", "iops", low), (name, "max", "iops", high), (name, "mean", "iops", mean)]
-            if count != 1:
-                rows.append((name, "sd", "iops", sd))
-            rows += [(name, "bandwidth", "samples", samples or 0), (name, "iops", "samples", count)]
+        low, high, mean, sd, count = take.values(5)
+        if mean:
+            rows += [("min", "iops", low), ("max", "iops", high), ("mean", "iops", mean)]
+            rows += [("sd", "iops", sd)] if count != 1 else []
+            rows += [("bandwidth", "samples", samples or 0), ("iops", "samples", count)]
+    job.rows += [(name, *row) for row in rows if used or row[0] == "total"]
 
 
 def _whole(text: str) -> int:
@@ -156,31 +151,30 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _four(job: Job, name: str, metric: str, take: _Fields, used: bool) -> None:
+def _latency(metric: str, take: _Fields) -> list[tuple[str, str, float]]:
     """Take min, max, mean and deviation, in µs; all zero is not measured."""
-    low, high, mean, sd = (take.value() for _ in range(4))
-    if used and (high or mean):
-        for statistic, value in (("min", low), ("max", high), ("mean", mean), ("sd", sd)):
-            if value or statistic != "sd":
-                job.rows.append((name, statistic, metric, value * NS["usec"]))
+    low, high, mean, sd = (value * NS["usec"] for value in take.values(4))
+    rows = [("min", metric, low), ("max", metric, high), ("mean", metric, mean), ("sd", metric, sd)]
+    return rows[: 4 if sd else 3] if high or mean else []
 
 
 def _rest(job: Job, take: _Fields, known: dict[str, Disk]) -> None:
     """Take what may follow: disks of nine fields, `slaves` of eight, error counts, the description."""
     while (
-        take.left() >= 9 and take.fields[take.at + 8].endswith("%") and not take.fields[take.at].isdecimal()
+        len(disk_fields := take.next(9)) == 9
+        and disk_fields[8].endswith("%")
+        and not disk_fields[0].isdecimal()
     ):
         disk = Disk(name=take.text())
         _disk_rows(disk, "total", take)
-        if take.left() >= 9 and take.fields[take.at] == "slaves":
+        if len(members := take.next(9)) == 9 and members[0] == "slaves":
             take.text()
             _disk_rows(disk, "members", take)
         known.setdefault(disk.name, disk)  # each job's line repeats the disks
-    if take.left() >= 2 and all(part.lstrip("-").isdecimal() for part in take.fields[take.at : take.at + 2]):
-        total, first = int(take.text()), take.text()
-        job.rows.append((None, "total", "errors", total))
-        if total:
-            job.notes.append(("io_errors", f"{total} I/O errors, the first with errno {first}"))
+    if len(counts := take.next(2)) == 2 and all(part.lstrip("-").isdecimal() for part in counts):
+        job.rows.append((None, "total", "errors", int(counts[0])))
+        if int(counts[0]):
+            job.notes.append(("io_errors", f"{int(counts[0])} I/O errors, the first with errno {counts[1]}"))
 
 
 def _disk_rows(disk: Disk, statistic: str, take: _Fields) -> None:
