@@ -32,14 +32,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
 
 from parsers import text as texts
 from parsers._bounds import Parts, check_lines
-from parsers._runs import asked_for
+from parsers._runs import agreed, asked_for, typed_number
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, unread, whole
 from parsers.units import size_text
@@ -67,17 +67,14 @@ METRICS: Final = {
     "defects": Metric("1", "lower", "wrong results (IMB built with -DCHECK)"),
 }
 
-_COLUMNS: Final = {
-    "t[usec]": ("time", 1e3),
-    "t_min[usec]": ("time_min", 1e3),
-    "t_max[usec]": ("time_max", 1e3),
-    "t_avg[usec]": ("time_avg", 1e3),
+_COLUMNS: Final = {  # name, without [usec]
+    "t": ("time", 1e3),
     "t_min": ("time_min", 1e3),
     "t_max": ("time_max", 1e3),
     "t_avg": ("time_avg", 1e3),
-    "t_ovrl[usec]": ("time_overlap", 1e3),
-    "t_pure[usec]": ("time_pure", 1e3),
-    "t_CPU[usec]": ("time_cpu", 1e3),
+    "t_ovrl": ("time_overlap", 1e3),
+    "t_pure": ("time_pure", 1e3),
+    "t_CPU": ("time_cpu", 1e3),
     "overlap[%]": ("overlap", 0.01),
     "Mbytes/sec": ("bandwidth", 1.0),  # times the megabyte of the run
     "Msg/sec": ("message_rate", 1.0),
@@ -98,6 +95,7 @@ _RECOGNISE = re.compile(  # a title as printed: most texts need no cleaning to b
 )
 _HEAD = re.compile(r"^# (Date|Machine|Release|MPI Version)\s*: (.*)$")
 _COMMAND = re.compile(r"^# Calling sequence was:\s*$")
+_LIST = re.compile(r"Intel ?\(R\) MPI Benchmarks \d")  # of IMB -list
 _BENCHMARK = re.compile(r"^#\s*Benchmarking (\S+)")
 _PROCESSES = re.compile(r"^#\s*#processes = (\d{1,18})\b(?: \(threads: (\d{1,18})\))?(; rank order)?")
 _WAITING = re.compile(r"^#\s*\(\s*(\d{1,18}) additional processes waiting")
@@ -121,23 +119,22 @@ _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 
 def recognise(text: str) -> bool:
-    """Does this look like IMB's output, whole, cut or a single table?"""
-    if not texts.mentions(
-        text, "mpi benchmark", "benchmarking", "list of benchmarks", "mpi startup()", "#repetitions"
-    ):
+    """Return whether this looks like IMB's output, whole, cut or a single table."""
+    words = ("mpi benchmark", "benchmarking", "list of benchmarks", "mpi startup()", "#repetitions")
+    if not texts.mentions(text, *words):
         return False
     if _RECOGNISE.search(text):
         return True
     rows = texts.flush_lines(text, _COMMENTED)
-    if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") for row in rows):
+    if any(
+        _TITLE.match(row) or row.startswith("# List of Benchmarks to run") or _LIST.match(row) for row in rows
+    ):
         return True
     if any(_BENCHMARK.match(row) for row in rows):
         return any(_columns(row) or _INVALID_SIZE.match(row) for row in rows)
     if any(
         {"#bytes", "#repetitions"} <= set(_columns(row)) for row in rows
     ):  # a table without anything above it
-        return True
-    if any(re.match(r"Intel ?\(R\) MPI Benchmarks \d", row) for row in rows):  # -list
         return True
     printed = [row for row in rows if row.strip()]
     return bool(printed) and re.fullmatch(r"#-{40,}", printed[-1]) is not None and "MPI startup()" in text
@@ -147,25 +144,21 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     """Read every table of the text, or those of the run that `text_run` in the context counts to. Raises ParseError if there is none."""
     check_lines(text)
     reader = _Reader()
-    cleaned = texts.flush_lines(text, _COMMENTED)
     # A last line without its end may be cut off in the middle of a number.
-    last = cleaned.pop()
-    for line in cleaned:
+    *lines, last = texts.flush_lines(text, _COMMENTED)
+    for line in lines:
         reader.take(line)
     if last.strip():
         reader.take(last, whole=False)
     if reader.tables:
         reader.tables[-1].drop_cut_rate()
-    if asked := asked_for(context or {}):
-        reader.runs = reader.runs[asked - 1 : asked]
-        reader.tables = [
-            table for run in reader.runs for table in _tables_of(reader.tables).get(run.number, ())
-        ]
+    if number := asked_for(context or {}):
+        reader.runs = reader.runs[number - 1 : number]
+        reader.tables = [table for run in reader.runs for table in run.tables]
     if not reader.tables:
         raise _nothing(text, reader)
-    of_run = _tables_of(reader.tables)
     for run in reader.runs:
-        run.megabyte = _megabyte(run, of_run.get(run.number, []))
+        run.megabyte = _megabyte(run)
     rows = [row for number, table in enumerate(reader.tables) for row in table.measurements(number)]
     return Parsed(
         tables={"measurements": measurements(LABELS, METRICS, rows), **_more(reader)},
@@ -174,24 +167,14 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     )
 
 
-def _tables_of(tables: Iterable[_Table]) -> dict[int, list[_Table]]:
-    """Return the tables of each run, by its number."""
-    found: dict[int, list[_Table]] = {}
-    for table in tables:
-        found.setdefault(table.run.number, []).append(table)
-    return found
-
-
 def _nothing(text: str, reader: _Reader) -> ParseError:
     if reader.invalid_sizes:
         name, processes = reader.invalid_sizes[0]
-        why = (
-            ": its processes did not find each other, as under the mpirun of another MPI"
-            if processes == 1
-            else ""
+        alone = ": its processes did not find each other, as under the mpirun of another MPI" * (
+            processes == 1
         )
         return ParseError(
-            "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes{why}"
+            "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes{alone}"
         )
     if any(run.version for run in reader.runs):
         return ParseError(
@@ -199,10 +182,8 @@ def _nothing(text: str, reader: _Reader) -> ParseError:
         )
     if recognise(text):
         return ParseError("IMB's output", "it ends before the first table", "was it stopped?")
-    return ParseError(
-        "IMB's output",
-        f"looked for `# Benchmarking NAME` and a table with #bytes; saw {texts.first_line(text)}",
-    )
+    looked = "looked for `# Benchmarking NAME` and a table with #bytes"
+    return ParseError("IMB's output", f"{looked}; saw {texts.first_line(text)}")
 
 
 @dataclass(slots=True, eq=False)
@@ -217,6 +198,7 @@ class _Run:
     aborted: str = ""  # the line that says so
     wrong_data: str = ""
     megabyte: int | None = None
+    tables: list[_Table] = field(default_factory=list)
 
     def is_complete(self) -> bool | None:
         """Return whether the last line was printed. None: this IMB prints none, or it is not known."""
@@ -262,15 +244,8 @@ class _Table:
     def measurements(self, number: int) -> Iterator[tuple[tuple[Scalar, ...], str, float]]:
         for row in self.rows:
             size = row.get("#bytes")
-            labels = (
-                number,
-                self.benchmark,
-                self.nprocs,
-                self.mode,
-                _int(row.get("Group")),
-                _int(size),
-                _int(row.get("#repetitions")),
-            )
+            group, repetitions = _int(row.get("Group")), _int(row.get("#repetitions"))
+            labels = (number, self.benchmark, self.nprocs, self.mode, group, _int(size), repetitions)
             for column, value in row.items():
                 metric, factor = _COLUMNS.get(column, ("", 1.0))
                 if not metric or (value == 0 and metric not in _MAY_BE_ZERO):
@@ -314,6 +289,7 @@ class _Reader:
                 self.next.columns = columns
                 self.unknown |= set(columns) - _COUNTS - _COLUMNS.keys()
                 self.tables.append(self.next)
+                self.run.tables.append(self.next)
                 self.next = _Table(self.run)
                 self.open = True
         elif match := _PIN.match(line):
@@ -328,8 +304,9 @@ class _Reader:
             self.run.aborted = self.run.aborted or line
         elif self.open:
             table = self.tables[-1]
-            if not table.rows and not table.cut and all(word in _COLUMNS for word in line.split()):
-                table.columns += tuple(line.split())  # a mail broke the head, and will break the rows
+            names = tuple(word.removesuffix("[usec]") for word in line.split())
+            if not table.rows and not table.cut and all(name in _COLUMNS for name in names):
+                table.columns += names  # a mail broke the head, and will break the rows
             else:
                 if whole and texts.is_rest(line.split(), len(table.columns) - len(table.cut.split())):
                     line, table.cut = f"{table.cut} {line}", ""
@@ -406,11 +383,8 @@ class _Reader:
             table.cut = line
             return
         two = words[-1][-3:-2] in (".", ",")
-        if (
-            not two
-            and re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1])
-            and (not whole or table.decimals or table.first())
-        ):
+        few = re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) is not None
+        if few and (not whole or table.decimals or table.first()):
             # IMB prints two decimals; of an integer one cannot tell whether it is whole.
             table.cut = line
             row.pop(table.columns[-1])
@@ -437,10 +411,9 @@ def _columns(line: str) -> tuple[str, ...]:
     """Return the columns if this is a table's head."""
     if not _COLUMNS_LINE.match(line):
         return ()
-    words = takewhile(
-        lambda word: word not in ("#", "//") and word[0] not in "<(*!-=←", line.split()
-    )  # a note may follow
-    columns = tuple("#repetitions" if word == "#rep.s" else word for word in words)
+    # a note may follow
+    words = takewhile(lambda word: word not in ("#", "//") and word[0] not in "<(*!-=←", line.split())
+    columns = tuple("#repetitions" if word == "#rep.s" else word.removesuffix("[usec]") for word in words)
     return columns if len(set(columns)) == len(columns) > 1 else ()
 
 
@@ -450,13 +423,13 @@ def _year(version: str) -> float:
     return float(found[0]) if found else 0.0
 
 
-def _megabyte(run: _Run, tables: Sequence[_Table]) -> int | None:
-    if any(table.benchmark and table.benchmark.endswith("MT") for table in tables):
+def _megabyte(run: _Run) -> int | None:
+    if any(table.benchmark and table.benchmark.endswith("MT") for table in run.tables):
         return _MB  # the MT part came in 2019
     year = _year(run.version) if run.version else None
     if year is not None and not 2017 <= year < 2018:
         return _MIB if year < 2017 else _MB
-    return _measured_megabyte(tables)
+    return _measured_megabyte(run.tables)
 
 
 def _measured_megabyte(tables: Sequence[_Table]) -> int | None:
@@ -472,11 +445,11 @@ def _vote(row: Mapping[str, float]) -> int | None:
     bytes once, twice or four times.
     """
     size, printed = row.get("#bytes", 0.0), row.get("Mbytes/sec", 0.0)
-    if "t_avg[usec]" in row and "t_max[usec]" not in row:
+    if "t_avg" in row and "t_max" not in row:
         return None  # MT's UniBandMT: bandwidth is from the longest time, the rate from the mean
     if rate := row.get("Msg/sec"):
         per_second, error = size * rate, 0.5 / rate
-    elif time := row.get("t[usec]") or row.get("t_max[usec]") or row.get("t_max"):
+    elif time := row.get("t") or row.get("t_max"):
         per_second, error = size / time * 1e6, 0.005 / time
     else:
         return None
@@ -493,28 +466,28 @@ def _vote(row: Mapping[str, float]) -> int | None:
 
 
 def _more(reader: _Reader) -> dict[str, Table]:
-    tables: dict[str, tuple[tuple[str, ...], list[tuple[Scalar, ...]]]] = {
-        "benchmarks": (
+    numbered = list(enumerate(reader.tables))
+    tables = {
+        "benchmarks": Table(
             ("table", "run", "benchmark", "nprocs", "threads", "waiting", "groups", "mode", "ranks"),
-            [
+            tuple(
                 (n, t.run.number, t.benchmark, t.nprocs, t.threads, t.waiting, t.groups, t.mode, t.ranks)
-                for n, t in enumerate(reader.tables)
-            ],
+                for n, t in numbered
+            ),
         ),
-        "pins": (("run", "rank", "pid", "host", "cpus"), reader.pins),
-        "tail": (
+        "pins": Table(("run", "rank", "pid", "host", "cpus"), tuple(reader.pins)),
+        "tail": Table(
             ("table", "message_size", "index", "value"),
-            [(n, *tail) for n, table in enumerate(reader.tables) for tail in table.tails],
+            tuple((n, *tail) for n, table in numbered for tail in table.tails),
         ),
     }
-    return {name: Table(columns, tuple(rows)) for name, (columns, rows) in tables.items() if rows}
+    return {name: table for name, table in tables.items() if table.rows}
 
 
 def _flags(reader: _Reader) -> Iterator[Flag]:
-    if reader.invalid_names:
+    if names := ", ".join(reader.invalid_names):
         yield Flag(
-            "invalid_benchmark_name",
-            f"IMB does not know {', '.join(reader.invalid_names)}; it ran what it knows with its defaults",
+            "invalid_benchmark_name", f"IMB does not know {names}; it ran what it knows with its defaults"
         )
     for name, processes in dict.fromkeys(reader.invalid_sizes):
         yield Flag("invalid_nprocs", f"benchmark {name} is invalid for {processes} processes")
@@ -529,16 +502,15 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
             yield unread(table.unread, what)
         if not table.rows and not table.refused:
             yield Flag("empty_table", f"{what}: no row")
-    of_run = _tables_of(reader.tables)
-    for run in (run for run in reader.runs if run.number in of_run):
-        if run.wrong_data:
+    for run in reader.runs:
+        if run.tables and run.wrong_data:
             yield Flag("validation_failed", f"IMB received wrong data: {run.wrong_data}")
-        if run.aborted:
+        if run.tables and run.aborted:
             yield Flag("aborted", f"the run was aborted: {run.aborted}")
-        elif run.is_complete() is False:
+        elif run.tables and run.is_complete() is False:
             yield Flag("incomplete", "the last line of IMB is missing: it was stopped, or the text is cut")
-    if reader.unknown:
-        yield Flag("unknown_column", f"columns that are not read: {', '.join(sorted(reader.unknown))}")
+    if names := ", ".join(sorted(reader.unknown)):
+        yield Flag("unknown_column", f"columns that are not read: {names}")
     if reader.not_finite:
         yield Flag("not_finite", "IMB printed inf or nan; those figures are left out")
     yield from _megabyte_flags(reader)
@@ -552,61 +524,42 @@ def _not_run(why: str, refused: Sequence[tuple[int, str]]) -> str:
         return f"{first} and what is larger was not run: the time for all sizes was over; `time:` with more seconds a size (-time) allows it"
     if why == "int_overflow":
         return f"{which} not run: processes × size is more than IMB can count; fewer processes (`np:`), or sizes up to less (`msglog:`)"
-    needed = [
-        float(found[1]) for _, said in refused if (found := re.search(r"needed X= *(\d{1,9}\.\d{1,9})", said))
-    ]
-    if not needed:
+    needed = [re.search(r"needed X= *(\d{1,9}\.\d{1,9})", text) for _, text in refused]
+    most = max((float(match[1]) for match in needed if match), default=0.0)
+    if not most:
         return f"{which} not run: more memory than -mem allows; `mem:` with more GB a process allows it"
-    most = max(needed)
-    return (
-        f"{which} not run: {'up to ' * several}{most:.3f} GB of buffers a process are more than -mem allows; "
-        f"`mem: {math.ceil(most * 100 + 0.05) / 100:.2f}` (GB) allows it"
-    )
+    size = f"{'up to ' * several}{most:.3f} GB of buffers a process are more than -mem allows"
+    return f"{which} not run: {size}; `mem: {math.ceil(most * 100 + 0.05) / 100:.2f}` (GB) allows it"
 
 
 def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
-    of_run = _tables_of(table for table in reader.tables if "Mbytes/sec" in table.columns and table.rows)
     for run in reader.runs:
-        tables = of_run.get(run.number)
-        if not tables:
-            continue
+        tables = [table for table in run.tables if "Mbytes/sec" in table.columns and table.rows]
         measured = _measured_megabyte(tables)
-        if run.megabyte is None:
-            yield Flag(
-                "megabyte_unclear",
-                "no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec",
+        if tables and run.megabyte is None:
+            what = (
+                "no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec"
             )
-        elif run.megabyte == _MIB:
+            yield Flag("megabyte_unclear", what)
+        elif tables and run.megabyte == _MIB:
             how = f"IMB {run.version}" if run.version else "size / time of its rows"
             yield Flag("megabyte", f"Mbytes/sec means 2^20 bytes here ({how})")
-        if measured is not None and run.megabyte is not None and measured != run.megabyte:
-            yield Flag(
-                "megabyte_contradicts",
-                f"the version says that Mbytes/sec is {run.megabyte} bytes, size / time says {measured}",
-            )
+        if run.megabyte is not None and measured not in (None, run.megabyte):
+            what = f"the version says that Mbytes/sec is {run.megabyte} bytes, size / time says {measured}"
+            yield Flag("megabyte_contradicts", what)
 
 
 def _facts(reader: _Reader) -> dict[str, Scalar]:
-    of_run = _tables_of(reader.tables)
-    runs = [run for run in reader.runs if run.number in of_run or run.version]
-    facts: dict[str, Scalar] = {"runs": len(runs)}
-    found: dict[str, list[Scalar]] = {
-        "tool_version": [run.version for run in runs],
-        "part": [run.part for run in runs],
-        "program": [_program(run) for run in runs],
-        "mpi": [run.head.get("MPI Version") for run in runs],
-        "machine": [run.head.get("Machine") for run in runs],
-        "release": [run.head.get("Release") for run in runs],
-        "command": [run.head.get("command") for run in runs],
-        "megabyte": [run.megabyte for run in runs],
-        "complete": [run.is_complete() for run in runs],
-    }
-    for name, values in found.items():
-        if len(set(values)) == 1 and values[0] is not None:
-            facts[name] = values[0]
-    if False in found["complete"]:
-        facts["complete"] = False
-    return facts
+    runs = [run for run in reader.runs if run.tables or run.version]
+    heads = {"mpi": "MPI Version", "machine": "Machine", "release": "Release", "command": "command"}
+    about: list[dict[str, Scalar]] = [
+        {"tool_version": run.version, "part": run.part, "program": _program(run)}
+        | {fact: run.head.get(head) for fact, head in heads.items()}
+        | {"megabyte": run.megabyte, "complete": run.is_complete()}
+        for run in runs
+    ]
+    facts: dict[str, Scalar] = {"runs": len(runs), **agreed(about, list(about[0]) if about else ())}
+    return facts | ({"complete": False} if any(row["complete"] is False for row in about) else {})
 
 
 def _program(run: _Run) -> str | None:
@@ -638,9 +591,7 @@ TAKEN: Final = Taken(
     begins=(r"^[ \t]*#-+\s*\n[ \t]*#\s+Intel[^\n]*MPI Benchmark", r"^[ \t]*#-+\s*\n[ \t]*# Benchmarking "),
     program=r"\bIMB-\w+",
     tells={"benchmark": "benchmark", "np": "nprocs"},
-    typed=lambda command: (
-        {"nprocs": int(m[1])} if (m := re.search(r"\s-(?:np?|-ntasks[= ])\s*(\d{1,6})\b", command)) else {}
-    ),
+    typed=typed_number("nprocs", r"\s-(?:np?|-ntasks[= ])\s*(\d{1,6})\b"),
     runs=_runs,
     parts=_parts,
     part_name=lambda parsed: str(parsed.facts.get("program") or "a run"),
