@@ -24,11 +24,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from parsers._bounds import Parts, check_json, check_lines
-from parsers._runs import agreed, collected
+from parsers._runs import agreed, collected, table_of
 from parsers._wrappings import without_emphasis
 from parsers.errors import ParseError
 from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
-from parsers.text import clean, first_line, is_captured, mentions, number
+from parsers.text import clean, first_line, is_finite, number, recognises
 from parsers.units import size_bytes
 
 NAME: Final = "lscpu"
@@ -70,69 +70,29 @@ FACTS: Final[Mapping[str, tuple[str, type[int] | type[float] | type[str]]]] = {
 _OF_A_TYPE: Final = frozenset({"cores_per_socket", "cores_per_cluster", "sockets", "clusters"})
 """Facts that say nothing about a machine with several CPU types, even where all types agree."""
 
-_LOCALISED: Final[Mapping[str, str]] = {
-    # German
-    "Architektur": "Architecture",
-    "Byte-Reihenfolge": "Byte Order",
-    "Liste der Online-CPU(s)": "On-line CPU(s) list",
-    "Thread(s) pro Kern": "Thread(s) per core",
-    "Kern(e) pro Socket": "Core(s) per socket",
-    "Kern(e) pro Sockel": "Core(s) per socket",
-    "Sockel": "Socket(s)",
-    "NUMA-Knoten": "NUMA node(s)",
-    "Anbieterkennung": "Vendor ID",
-    "Prozessorfamilie": "CPU family",
-    "Modell": "Model",
-    "Modellname": "Model name",
-    "Maximale Taktfrequenz der CPU": "CPU max MHz",
-    "Minimale Taktfrequenz der CPU": "CPU min MHz",
-    # French
-    "Boutisme": "Byte Order",
-    "Processeur(s)": "CPU(s)",
-    "Liste de processeur(s) en ligne": "On-line CPU(s) list",
-    "Thread(s) par cœur": "Thread(s) per core",
-    "Cœur(s) par socket": "Core(s) per socket",
-    "Nœud(s) NUMA": "NUMA node(s)",
-    "Identifiant constructeur": "Vendor ID",
-    "Famille de processeur": "CPU family",
-    "Modèle": "Model",
-    "Nom de modèle": "Model name",
-    "Révision": "Stepping",
-    "Vitesse du processeur en MHz": "CPU MHz",
-    "Vitesse maximale du processeur en MHz": "CPU max MHz",
-    "Vitesse minimale du processeur en MHz": "CPU min MHz",
-    # Chinese
-    "架构": "Architecture",
-    "字节序": "Byte Order",
-    "CPU": "CPU(s)",
-    "在线 CPU 列表": "On-line CPU(s) list",
-    "每个核的线程数": "Thread(s) per core",
-    "每个座的核数": "Core(s) per socket",
-    "座": "Socket(s)",
-    "NUMA 节点": "NUMA node(s)",
-    "厂商 ID": "Vendor ID",
-    "CPU 系列": "CPU family",
-    "型号": "Model",
-    "型号名称": "Model name",
-    "步进": "Stepping",
-    "CPU 最大 MHz": "CPU max MHz",
-    "CPU 最小 MHz": "CPU min MHz",
-    # Japanese
-    "アーキテクチャ": "Architecture",
-    "バイト順序": "Byte Order",
-    "オンラインになっている CPU のリスト": "On-line CPU(s) list",
-    "コアあたりのスレッド数": "Thread(s) per core",
-    "ソケットあたりのコア数": "Core(s) per socket",
-    "ソケット数": "Socket(s)",
-    "NUMAノード": "NUMA node(s)",
-    "ベンダー ID": "Vendor ID",
-    "ベンダーID": "Vendor ID",
-    "モデル名": "Model name",
-    "モデル": "Model",
-    "CPU ファミリー": "CPU family",
-    "CPUファミリー": "CPU family",
-    "ステッピング": "Stepping",
+_TRANSLATIONS: Final = {  # German, French, Chinese, Japanese
+    "Architecture": "Architektur | 架构 | アーキテクチャ",
+    "Byte Order": "Byte-Reihenfolge | Boutisme | 字节序 | バイト順序",
+    "CPU(s)": "Processeur(s) | CPU",
+    "On-line CPU(s) list": (
+        "Liste der Online-CPU(s) | Liste de processeur(s) en ligne | 在线 CPU 列表 | オンラインになっている CPU のリスト"
+    ),
+    "Vendor ID": "Anbieterkennung | Identifiant constructeur | 厂商 ID | ベンダー ID | ベンダーID",
+    "Model name": "Modellname | Nom de modèle | 型号名称 | モデル名",
+    "CPU family": "Prozessorfamilie | Famille de processeur | CPU 系列 | CPU ファミリー | CPUファミリー",
+    "Model": "Modell | Modèle | 型号 | モデル",
+    "Stepping": "Révision | 步进 | ステッピング",
+    "Thread(s) per core": "Thread(s) pro Kern | Thread(s) par cœur | 每个核的线程数 | コアあたりのスレッド数",
+    "Core(s) per socket": (
+        "Kern(e) pro Socket | Kern(e) pro Sockel | Cœur(s) par socket | 每个座的核数 | ソケットあたりのコア数"
+    ),
+    "Socket(s)": "Sockel | 座 | ソケット数",
+    "NUMA node(s)": "NUMA-Knoten | Nœud(s) NUMA | NUMA 节点 | NUMAノード",
+    "CPU MHz": "Vitesse du processeur en MHz",
+    "CPU max MHz": "Maximale Taktfrequenz der CPU | Vitesse maximale du processeur en MHz | CPU 最大 MHz",
+    "CPU min MHz": "Minimale Taktfrequenz der CPU | Vitesse minimale du processeur en MHz | CPU 最小 MHz",
 }
+_LOCALISED: Final = {name: field for field, names in _TRANSLATIONS.items() for name in names.split(" | ")}
 _FIELD = re.compile(r"^(\s*+)([^\s:：][^:：\t]*?) ?[:：](?:\s++(\S(?:.*\S)?))?\s*$")
 _TIGHT_FIELD = re.compile(
     r"^(\s*+)([^\s:：][^:：\t]*?) ?[:：](\S(?:.*\S)?)\s*$"
@@ -173,58 +133,38 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 
 def recognise(text: str) -> bool:
-    """Say whether the text holds lscpu's list, one of its tables or its JSON."""
-    if not mentions(
-        text, "(s)", "线程数", "スレッド数", "parsable format", "one-size", "socket", '"caches"', '"cpus"'
-    ):
-        return False
-    if _RECOGNISE.search(text):
-        return True
-    return (is_captured(text) or _COMMENTED.search(text) is not None) and bool(
-        _RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED))
-    )
+    """Return whether the text holds lscpu's list, one of its tables or its JSON."""
+    words = ("(s)", "线程数", "スレッド数", "parsable format", "one-size", "socket", '"caches"', '"cpus"')
+    return recognises(text, words, _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
     """Read every machine in the text. Raises ParseError if it is not lscpu's, or not whole where it is JSON."""
     body = clean(text, commented=_COMMENTED)
     if not (recognise(text) or _RECOGNISE.search(body)):
-        raise ParseError(
-            "lscpu output",
-            "looked for `Thread(s) per core:`, `# The following is the parsable format`, a table of CPUs or caches, "
-            f"or their JSON; saw {first_line(text)}",
-            "run it with LC_ALL=C",
-        )
+        looked = "looked for `Thread(s) per core:`, `# The following is the parsable format`, a table of CPUs or caches, or their JSON"
+        raise ParseError("lscpu output", f"{looked}; saw {first_line(text)}", "run it with LC_ALL=C")
     machines = [*_documents(body)] or _texts(without_emphasis(body))
     for machine in machines:
         machine.finish()
-    fact_names = tuple(name for name, _ in FACTS.values())
     columns = tuple(dict.fromkeys(name for machine in machines for row in machine.cpus for name in row))
     if len(columns) > _MOST_COLUMNS:
         raise ParseError("lscpu output", f"tables of {len(columns)} columns; lscpu has some thirty")
     numbered = list(enumerate(machines, 1))
+    caches = (((n, cache), metric, v) for n, m in numbered for (cache, metric), v in m.caches.items())
     return Parsed(
         tables={
-            "measurements": measurements(
-                LABELS,
-                METRICS,
-                [((n, cache), metric, v) for n, m in numbered for (cache, metric), v in m.caches.items()],
-            ),
+            "measurements": measurements(LABELS, METRICS, caches),
             "fields": Table(
-                ("run", "type", "field", "value"),
-                tuple((n, *field) for n, m in numbered for field in m.fields),
+                ("run", "type", "field", "value"), tuple((n, *f) for n, m in numbered for f in m.fields)
             ),
             "nodes": Table(
-                ("run", "node", "cpus"),
-                tuple((n, node, cpus) for n, m in numbered for node, cpus in m.nodes.items()),
+                ("run", "node", "cpus"), tuple((n, *node) for n, m in numbered for node in m.nodes.items())
             ),
-            "cpus": Table(
-                ("run", *columns),
-                tuple((n, *(row.get(c) for c in columns)) for n, m in numbered for row in m.cpus),
-            ),
+            "cpus": table_of(("run", *columns), [{"run": n, **row} for n, m in numbered for row in m.cpus]),
         },
         flags=collected(_FLAGS, [m.flags for m in machines], {}),
-        facts=agreed(fact_names, [tuple(m.facts.get(name) for name in fact_names) for m in machines]),
+        facts=agreed([m.facts for m in machines], [name for name, _ in FACTS.values()]),
     )
 
 
@@ -252,6 +192,10 @@ class _Machine:
             self.nodes[int(next(group for group in match.groups() if group))] = value or ""
         elif match := _CACHE_FIELD.match(name):
             self.cache(match[1] or match[2], value or "")
+
+    def goes_on(self, line: str) -> bool:
+        """Return whether a line is the rest of the field above it."""
+        return bool(self.fields) and (line[:8].isspace() or self.fields[-1][1] == "Flags")
 
     def cache(self, name: str, value: str) -> None:
         size = _bytes(_INSTANCES.sub("", value).strip())
@@ -286,17 +230,14 @@ class _Machine:
             for i, (typed, name, value) in enumerate(self.fields)
         ]
         for field, (fact, kind) in FACTS.items():
-            said = {v for _, name, v in self.fields if name == field and v not in (None, "", "-")}
-            if len(said) != 1 or (self.type > 1 and fact in _OF_A_TYPE):
+            values = {v for _, name, v in self.fields if name == field and v not in (None, "", "-")}
+            if len(values) != 1 or (self.type > 1 and fact in _OF_A_TYPE):
                 continue
-            word = str(said.pop())
+            word = str(values.pop())
+            value = number(word)
             if kind is str:
                 self.facts[fact] = word
-            elif (
-                (value := number(word)) is not None
-                and abs(value) < 1e15
-                and (kind is float or value % 1 == 0)
-            ):
+            elif is_finite(value) and abs(value) < 1e15 and (kind is float or value % 1 == 0):
                 self.facts[fact] = kind(value)
         if self.type > 1:
             self.flags.add("several_types")
@@ -321,18 +262,14 @@ def _texts(body: str) -> list[_Machine]:
             machine.tables += 1
         elif _CACHE_HEAD.match(line):
             head, mode = line.split(), "caches"
-        elif mode == "parsable" and _PARSABLE_ROW.match(line) and len(words := line.split(",")) == len(head):
-            if last:
-                machine.flags.add("truncated")
-            else:
-                machine.cpu_row(dict(zip(head, words, strict=True)))
-        elif mode in ("table", "caches") and len(words := line.split()) == len(head):
+        elif len(words := _row(line, mode)) == len(head) and words:
+            row = dict(zip(head, words, strict=True))
             if last:
                 machine.flags.add("truncated")
             elif mode == "caches":
-                machine.cache_row(dict(zip([h.lower() for h in head], words, strict=True)))
+                machine.cache_row({name.lower(): word for name, word in row.items()})
             else:
-                machine.cpu_row(dict(zip(head, words, strict=True)))
+                machine.cpu_row(row)
         elif mode == "caches" and re.match(r"L\d\w? ", line):
             machine.flags.add("unread")
         elif found := _split_field(line, mode):
@@ -348,17 +285,18 @@ def _texts(body: str) -> list[_Machine]:
                 machine.flags.add("truncated")  # "0-7" may have been "0-71"
             else:
                 machine.field(name, value)
-        elif (
-            mode == "list"
-            and machine.fields
-            and not last
-            and (line[:8].isspace() or machine.fields[-1][1] == "Flags")
-        ):
+        elif mode == "list" and not last and machine.goes_on(line):
             machine.rest.setdefault(len(machine.fields) - 1, []).append(line.strip())
         elif mode:
             mode = ""
     # another program's `Architecture: arm64`, far above the list, is no machine
     return [m for m in machines if len(m.fields) > 2 or m.cpus or m.caches] or machines
+
+
+def _row(line: str, mode: str) -> list[str]:
+    if mode == "parsable":
+        return line.split(",") if _PARSABLE_ROW.match(line) else []
+    return line.split() if mode in ("table", "caches") else []
 
 
 def _split_field(line: str, mode: str) -> tuple[str, str | None, bool] | None:
@@ -389,11 +327,9 @@ def _documents(body: str) -> Iterator[_Machine]:
         try:
             document, at = json.JSONDecoder().raw_decode(body, match.end())
         except (ValueError, RecursionError) as error:
-            raise ParseError(
-                "lscpu output",
-                f"looked for the JSON of lscpu -J, saw {first_line(body[match.end() :])} and then: {error}",
-                "the file is cut, or something else was printed into it",
-            ) from error
+            what = f"looked for the JSON of lscpu -J, saw {first_line(body[match.end() :])} and then: {error}"
+            hint = "the file is cut, or something else was printed into it"
+            raise ParseError("lscpu output", what, hint) from error
         yield _json(document)
 
 
@@ -408,11 +344,8 @@ def _json(document: Any) -> _Machine:  # noqa: ANN401 (whatever JSON holds)
         for row in document.get("cpus", ()):
             machine.cpu_row({k: None if v is None else _yes(v) for k, v in row.items()})
     except (AttributeError, KeyError, TypeError) as error:
-        raise ParseError(
-            "lscpu output",
-            f"looked for lists of fields, cpus or caches in the JSON, saw something else: {error!r}",
-            "the file was edited, or is another program's",
-        ) from error
+        what = f"looked for lists of fields, cpus or caches in the JSON, saw something else: {error!r}"
+        raise ParseError("lscpu output", what, "the file was edited, or is another program's") from error
     return machine
 
 
@@ -436,7 +369,7 @@ def _cell(word: str | None) -> Scalar:
     if word and word.isascii() and word.isdigit() and len(word) < 19:
         return int(word)
     value = number(word or "")
-    return word if value is None or value - value != 0 else value
+    return value if is_finite(value) else word
 
 
 def _bytes(size: str) -> float | None:

@@ -25,7 +25,7 @@ from parsers._bounds import Parts, check_lines
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
-from parsers.text import clean, first_line, is_captured, mentions
+from parsers.text import clean, first_line, recognises
 
 NAME: Final = "numactl"
 VERSION: Final = 3
@@ -87,25 +87,17 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 
 def recognise(text: str) -> bool:
-    """Say whether the text holds the lines of `numactl --hardware` or `--show`."""
-    if not mentions(text, "numa", "node", "> is invalid"):
-        return False
-    if _RECOGNISE.search(text) or _is_refusal(text):
-        return True
-    return (is_captured(text) or _COMMENTED.search(text) is not None) and bool(
-        _RECOGNISE.search(clean(text, ranks=True, commented=_ANY))
-    )
+    """Return whether the text holds the lines of `numactl --hardware` or `--show`."""
+    return _is_refusal(text) or recognises(text, ("numa", "node"), _RECOGNISE, _COMMENTED)
 
 
 def _is_refusal(text: str) -> bool:
-    """Say whether an error of numactl's is all there is. Above the output of another tool it is only noise."""
+    """Return whether an error of numactl's is all there is. Above the output of another tool it is only noise."""
     if not text.lstrip()[:15].startswith(("<", "libnuma: ", "numactl: ", "usage: numactl ")):
         return False
     printed = [line for line in text.split("\n") if line.strip()]
-    before_usage = next(
-        (i for i, line in enumerate(printed) if line.startswith("usage: numactl")), len(printed)
-    )
-    return bool(printed) and all(_REFUSED.match(line) for line in printed[: before_usage + 1])
+    usage = next((i for i, line in enumerate(printed) if line.startswith("usage: numactl")), len(printed))
+    return all(_REFUSED.match(line) for line in printed[: usage + 1])
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
@@ -113,16 +105,15 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
     check_lines(text)
     body = clean(text, commented=_ANY, emphasis=True)
     if not (recognise(text) or _RECOGNISE.search(body)):
-        raise ParseError(
-            "numactl output",
-            f"looked for `available: N nodes (…)`, `policy: …` or numastat's counters, saw {first_line(text)}",
-            "numactl --hardware, numactl --show and numastat are read",
-        )
+        looked = "looked for `available: N nodes (…)`, `policy: …` or numastat's counters"
+        hint = "numactl --hardware, numactl --show and numastat are read"
+        raise ParseError("numactl output", f"{looked}, saw {first_line(text)}", hint)
     machines: list[_Machine] = Parts()
-    tabled = (line.replace("|", " ") if line.lstrip().startswith("|") else line for line in body.split("\n"))
-    lines = list(tabled)  # without the bars of Markdown tables
+    lines = body.split("\n")
     for i, line in enumerate(lines):
         last = i == len(lines) - 1
+        if line.lstrip().startswith("|"):
+            line = line.replace("|", " ")  # of a Markdown table
         if not line.strip():
             continue
         if (match := _AVAILABLE.match(line)) and not last:
@@ -130,46 +121,28 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             machines[-1].facts |= {"nodes": match[2].strip(), "node_count": int(match[1])}
         else:
             again = bool(_STAT_HEAD.match(line)) and bool(machines) and bool(machines[-1].stat_nodes)
-            machine = machines[-1] if machines and not again else _Machine()
-            if again:
-                machines.append(machine)
+            machine = _Machine() if again or not machines else machines[-1]
             machine.read(line, last)
-            if not machines and machine.seen:
+            if again or (not machines and machine.seen):
                 machines.append(machine)
     for machine in machines:
         machine.finish()
-    columns = tuple(dict.fromkeys(name for machine in machines for name in machine.facts))
-    rows = [tuple(machine.facts.get(name) for name in columns) for machine in machines]
+    numbered = list(enumerate(machines, 1))
+    figures = (((n, node, to), metric, v) for n, m in numbered for (node, to, metric), v in m.figures.items())
+    cpus = ((n, node, cpu) for n, m in numbered for node, cpus in m.cpus.items() for cpu in cpus)
+    lines_of = {
+        "unread": [x for m in machines for x in m.unread],
+        "refused": [x for m in machines for x in m.refusals],
+    }
     return Parsed(
         tables={
-            "measurements": measurements(
-                LABELS,
-                METRICS,
-                [
-                    ((run, node, to), metric, value)
-                    for run, machine in enumerate(machines, 1)
-                    for (node, to, metric), value in machine.figures.items()
-                ],
-            ),
-            "cpus": Table(
-                ("run", "node", "cpu"),
-                tuple(
-                    (run, node, cpu)
-                    for run, machine in enumerate(machines, 1)
-                    for node, cpus in machine.cpus.items()
-                    for cpu in cpus
-                ),
-            ),
+            "measurements": measurements(LABELS, METRICS, figures),
+            "cpus": Table(("run", "node", "cpu"), tuple(cpus)),
         },
-        flags=collected(
-            _FLAGS,
-            [machine.flags for machine in machines],
-            {
-                "unread": [line for machine in machines for line in machine.unread],
-                "refused": [line for machine in machines for line in machine.refusals],
-            },
+        flags=collected(_FLAGS, [machine.flags for machine in machines], lines_of),
+        facts=agreed(
+            [m.facts for m in machines], list(dict.fromkeys(name for m in machines for name in m.facts))
         ),
-        facts=agreed(columns, rows),
     )
 
 
