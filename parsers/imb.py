@@ -552,12 +552,11 @@ def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
 def _facts(reader: _Reader) -> dict[str, Scalar]:
     runs = [run for run in reader.runs if run.tables or run.version]
     heads = {"mpi": "MPI Version", "machine": "Machine", "release": "Release", "command": "command"}
-    about: list[dict[str, Scalar]] = [
-        {"tool_version": run.version, "part": run.part, "program": _program(run)}
-        | {fact: run.head.get(head) for fact, head in heads.items()}
-        | {"megabyte": run.megabyte, "complete": run.is_complete()}
-        for run in runs
-    ]
+    about: list[dict[str, Scalar]] = []
+    for run in runs:
+        row: dict[str, Scalar] = {"tool_version": run.version, "part": run.part, "program": _program(run)}
+        row |= {fact: run.head.get(head) for fact, head in heads.items()}
+        about.append(row | {"megabyte": run.megabyte, "complete": run.is_complete()})
     facts: dict[str, Scalar] = {"runs": len(runs), **agreed(about, list(about[0]) if about else ())}
     return facts | ({"complete": False} if any(row["complete"] is False for row in about) else {})
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers._bounds import Parts, check_lines
+from parsers._runs import agreed
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, unread
 
@@ -86,9 +87,8 @@ _LINE = re.compile(
     r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>[^\s<(#*]+)(?=[\s<(#*]|$)(?: sec)?(?:\s*(?:[^\d\s].*)?)$"
 )
 _UNMISTAKABLE = re.compile(r"^Cycles per cacheline:\s+\d")
-_COMPLETE = re.compile(
-    r"Cycles per .*\.\d{6}\b|M(?:Byte|Flops)/s:\s+\d+\.\d\d\b|.*\bsec\b"
-)  # all digits that there are
+# all digits that there are
+_COMPLETE = re.compile(r"Cycles per .*\.\d{6}\b|M(?:Byte|Flops)/s:\s+\d+\.\d\d\b|.*\bsec\b")
 _ANY = re.compile("")  # no line of likwid-bench begins with "#"
 
 
@@ -159,22 +159,17 @@ def _take(run: _Run, line: str) -> None:
     if match := _TEST.match(line):
         run.test = match[1]
     elif match := _USING.match(line):
-        if match[2] == "threads":
-            run.threads = int(match[1])
-        else:
-            run.workgroups = int(match[1])
+        setattr(run, match[2].replace(" ", ""), int(match[1]))
     elif match := _THREAD.match(line):
         run.places.append((int(match[1]), int(match[2]), int(match[3]), int(match[4])))
     elif (match := _LINE.match(line)) and match["name"] in _LINES:
         value = texts.number(match["value"])
-        if value is None:
-            run.unread.append(line)
-            return
-        if value - value != 0:
-            run.not_finite = True
-        else:
+        if texts.is_finite(value):
             run.rows.setdefault(match["name"], value)
             run.last = line
+        else:
+            run.not_finite |= value is not None
+            run.unread += [line] if value is None else []
     elif line.partition(":")[0] in _LINES:
         run.unread.append(line)
 
@@ -213,9 +208,5 @@ def _flags(runs: list[_Run]) -> Iterator[Flag]:
 
 
 def _facts(runs: list[_Run]) -> dict[str, Scalar]:
-    facts: dict[str, Scalar] = {"program": "likwid-bench", "runs": len(runs)}
-    if len(tests := {run.test for run in runs}) == 1:
-        facts["test"] = tests.pop()
-    if len(threads := {run.threads for run in runs}) == 1:
-        facts["threads"] = threads.pop()
-    return {name: value for name, value in facts.items() if value is not None}
+    about: list[dict[str, Scalar]] = [{"test": run.test, "threads": run.threads} for run in runs]
+    return {"program": "likwid-bench", "runs": len(runs), **agreed(about, ("test", "threads"))}

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers._bounds import Parts, check_lines
+from parsers._runs import table_of
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Taken, measurements, unread
 
@@ -121,10 +122,8 @@ def recognise(text: str) -> bool:
     """Does this look like the output of an OSU micro-benchmark?"""
     if not texts.mentions(text, "osu ", "# size "):
         return False
-    return any(
-        _title(line) or (line.startswith("#") and len(_columns(line)) > 1)
-        for line in texts.flush_lines(text, _COMMENTED)
-    )
+    lines = texts.flush_lines(text, _COMMENTED)
+    return any(_title(line) or (line.startswith("#") and len(_columns(line)) > 1) for line in lines)
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
@@ -159,29 +158,20 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
             _note(coming, line)
             held = line if _NAME.match(line.removeprefix("#").strip()) else ""
         elif match := _INIT.match(line):
-            coming.rows = [
-                (None, None, "init_time", statistic, float(value) * 1e6)
-                for statistic, value in zip(("min", "max", "mean"), match.groups(), strict=True)
-            ]
+            figures = zip(("min", "max", "mean"), match.groups(), strict=True)
+            coming.rows = [(None, None, "init_time", statistic, float(v) * 1e6) for statistic, v in figures]
             found.append(coming)
             coming, titled = _Table(), False
         elif found and not line[0].isdigit() and texts.is_abort(line):
             aborted = aborted or line
-        elif titled:
-            _headless(found, coming, line)
-        elif found:
+        elif titled and len(line.split()) > 1 and texts.like_row(line, len(line.split())):
+            coming.unread.append(line)  # may be a row, below a title whose head could not be read
+            found += [] if coming in found else [coming]
+        elif found and not titled:
             _row(found[-1], line, whole)
     if not found:
         raise _nothing(text)
     return Parsed(tables=_tables(found), flags=tuple(_flags(found, aborted)), facts=_facts(found))
-
-
-def _headless(found: list[_Table], coming: _Table, line: str) -> None:
-    """Keep what may be a row below a title whose head could not be read, to be flagged."""
-    if len(line.split()) > 1 and texts.like_row(line, len(line.split())):
-        coming.unread.append(line)
-        if coming not in found:
-            found.append(coming)
 
 
 def _title(line: str) -> re.Match[str] | None:
@@ -210,8 +200,7 @@ def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
             if columns and rest[0] in "<#(/*!-=←":
                 break  # a note behind the head
             return ()
-        index = next(i for i, (pattern, *_) in enumerate(_NAMES) if re.fullmatch(pattern, match[0]))
-        _, metric, statistic, factor = _NAMES[index]
+        _, metric, statistic, factor = next(name for name in _NAMES if re.fullmatch(name[0], match[0]))
         percent = match["lat"] or match["bw"]
         columns.append((metric, f"p{percent}" if percent else statistic, factor))
         rest = rest[match.end() :].strip()
@@ -273,9 +262,8 @@ def _row(table: _Table, line: str, whole: bool) -> None:
     if len(words) < len(columns):
         table.cut = line
         return
-    if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (
-        not whole or table.decimals or not (table.rows or columns[-1][0] in _COUNTS)
-    ):
+    few = re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) is not None
+    if few and (not whole or table.decimals or not (table.rows or columns[-1][0] in _COUNTS)):
         table.cut = line
         if not figures or len(words) == 1:
             return
@@ -292,12 +280,12 @@ def _tables(found: list[_Table]) -> dict[str, Table]:
     ]
     keys = ("pairs", "window", "datatype", "creation", "synchronization", "buffers")
     about = [
-        (number, table.benchmark, table.version, *(table.about.get(key) for key in keys))
+        {"table": number, "benchmark": table.benchmark, "version": table.version, **table.about}
         for number, table in enumerate(found)
     ]
     return {
         "measurements": measurements(LABELS, METRICS, rows),
-        "benchmarks": Table(("table", "benchmark", "version", *keys), tuple(about)),
+        "benchmarks": table_of(("table", "benchmark", "version", *keys), about),
     }
 
 
@@ -320,8 +308,6 @@ def _flags(found: list[_Table], aborted: str) -> Iterator[Flag]:
 
 
 def _facts(found: list[_Table]) -> dict[str, Scalar]:
-    facts: dict[str, Scalar] = {"program": "OSU micro-benchmarks"}
     versions = {table.version for table in found}
-    if len(versions) == 1 and (version := versions.pop()):
-        facts["tool_version"] = version
-    return facts
+    version = {"tool_version": versions.pop()} if len(versions) == 1 and None not in versions else {}
+    return {"program": "OSU micro-benchmarks", **version}

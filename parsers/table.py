@@ -34,7 +34,7 @@ from typing import Any, Final, NamedTuple
 from parsers._bounds import check_lines
 from parsers.errors import ParseError, UserError, nearest
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Taken, measurements
-from parsers.text import clean, first_line, number, scaled
+from parsers.text import clean, first_line, is_finite, number, scaled
 from parsers.units import size_bytes, to_base
 
 NAME: Final = "table"
@@ -47,6 +47,9 @@ _COLUMN = re.compile(
     r"(?P<settings>(?:[^\s:,\[\]]+:)*)(?P<name>[A-Za-z_]\w*)(?:\.(?P<statistic>[\w.>=]+))?(?:\[(?P<unit>[^\]]*)\])?"
 )
 _BETWEEN: Final = (r"(?<!\s)\s*\|\s*", r"(?<!\s)\s*\t\s*", r"\s{2,}", r"\s+")
+_BEFORE_A_PROGRAM = re.compile(
+    r"(?:[\w./-]*/)?(?:sudo|numactl|mpirun|mpiexec|srun|time|env|\w+=\S+|\(?for)\s|[\w./-]*$"
+)
 _LIKE_A_ROW = re.compile(r"[|\s]*[\d.]+(?:[|\s]+[\d.]+)+[|\s]*$")
 _COUNTED: Final = {"document": 0, "job": 0, "run": 1, "table": 0}
 """Labels that count runs or tables of a text: a table is one of each."""
@@ -72,7 +75,7 @@ class Column:
     )  # the other settings: "place" and options of the cell
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableCell:
     """One cell of an experiment: the options that its rows share, and where in the table they stand."""
 
@@ -97,68 +100,50 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     """
     given = context or {}
     if "tool" not in given or "columns" not in given:
-        raise ParseError(
-            "a table",
-            f"looked for the names of its columns, saw only the text: {first_line(text)}",
-            'pinsweep parse table FILE --tool stream --columns "threads, bandwidth[MB/s]"',
-        )
+        hint = 'pinsweep parse table FILE --tool stream --columns "threads, bandwidth[MB/s]"'
+        seen = first_line(text)
+        raise ParseError("a table", f"looked for the names of its columns, saw only the text: {seen}", hint)
     check_lines(text)
     tool = str(given["tool"])
     columns = read_columns(str(given["columns"]), tool)
     beside = [read_columns(str(other), tool) for other in given.get("beside", ())]
-    rows_found, odd = _lines(text, columns)
-    lines = [row.words for row in rows_found]
-    taken_by_others = {row.line for other in beside for row in _lines(text, other)[0]}
+    lines, odd = _lines(text, columns)
+    of_others = {row.line for other in beside for row in _lines(text, other)[0]}
     if not lines:
-        raise ParseError(
-            "a table",
-            f"looked for rows of {len(columns)} columns with numbers in them, saw {first_line(text)}",
-            "name every column, in order; - for one that is not to be read",
-        )
+        what = f"looked for rows of {len(columns)} columns with numbers in them, saw {first_line(text)}"
+        raise ParseError("a table", what, "name every column, in order; - for one that is not to be read")
     labels = _parser(tool).LABELS
     fixed = {**_usual(tool, columns), **given.get("labels", {})}
     chosen = given.get("rows")
     pick = given.get("pick")
-    inside = [row.line for i, row in enumerate(rows_found) if chosen is None or i in chosen]
-    unread = [
-        line
-        for at, line in odd.items()
-        if inside and inside[0] < at < inside[-1] and at not in taken_by_others
-    ]
     rows: list[tuple[tuple[Scalar, ...], str, float]] = []
     missing = 0
-    for index, words in enumerate(lines):
-        if chosen is not None and index not in chosen:
-            continue
-        own = {
-            c.name: _label(c.name, word) for c, word in zip(columns, words, strict=True) if c.kind == "label"
-        }
-        for column, word in zip(columns, words, strict=True):
+    inside = [(index, row) for index, row in enumerate(lines) if chosen is None or index in chosen]
+    for index, (_, words) in inside:
+        cells = list(zip(columns, words, strict=True))
+        own = {column.name: _label(column.name, word) for column, word in cells if column.kind == "label"}
+        for column, word in cells:
             if column.kind != "metric" or (pick is not None and dict(column.pick) != dict(pick)):
                 continue
             value = scaled(word, column.factor)
             if value is None:
                 missing += 1
                 continue
-            known = {**fixed, **own, **column.labels, "row": index}
-            if column.statistic is not None:
-                known["statistic"] = column.statistic
-            rows.append((tuple(known.get(label) for label in labels), column.name, value))
+            statistic = {} if column.statistic is None else {"statistic": column.statistic}
+            known = {**fixed, **own, **column.labels, "row": index, **statistic}
+            rows.append((tuple(map(known.get, labels)), column.name, value))
+    ends = (inside[0][1].line, inside[-1][1].line) if inside else (0, 0)
+    unread = [line for at, line in odd.items() if ends[0] < at < ends[1] and at not in of_others]
     flags = [Flag("from_table", "read from a table: nothing but its columns tells how this was run")]
     if missing:
         flags.append(Flag("not_measured", f"{missing} of the table's cells hold no number"))
     if unread:
-        flags.append(
-            Flag(
-                "unread",
-                f"{len(unread)} lines look like rows and have other columns, the first {unread[0][:60]!r}",
-            )
-        )
+        what = f"{len(unread)} lines look like rows and have other columns, the first {unread[0][:60]!r}"
+        flags.append(Flag("unread", what))
     command = str(given.get("command", ""))
     facts = {"command": command, **taken(tool).typed(command)} if command else {}
-    return Parsed(
-        tables={"measurements": measurements(labels, _parser(tool).METRICS, rows)}, flags=tuple(flags), facts=facts
-    )  # fmt: skip
+    table = measurements(labels, _parser(tool).METRICS, rows)
+    return Parsed(tables={"measurements": table}, flags=tuple(flags), facts=facts)
 
 
 def cells(
@@ -175,29 +160,24 @@ def cells(
     """
     rows, _ = _lines(text, columns)
     picks = list({tuple(sorted(c.pick.items())): c.pick for c in columns if c.kind == "metric"}.values())
-    found: dict[tuple[int, int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
     above = _above(text, rows, columns, tool, heading_of)
+    found: dict[tuple[int, int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
     for number_of_pick in range(len(picks)):
         for index, row in enumerate(rows):
-            options = tuple(
-                (c.name, _option(w)) for c, w in zip(columns, row.words, strict=True) if c.kind == "option"
-            )
+            cells = zip(columns, row.words, strict=True)
+            options = tuple((c.name, _option(w)) for c, w in cells if c.kind == "option")
             found.setdefault((above[index].table, number_of_pick, options), []).append(index)
     rivals = [other for other in beside if len(other) == len(columns)]
     out = []
     for (table, number_of_pick, options), places in found.items():
-        pick = picks[number_of_pick]
-        settings = {name: _option(value) for name, value in pick.items() if name != "place"}
-        said = above[places[0]]
-        if any(_fits(said.head, other) > _fits(said.head, columns) for other in rivals):
+        pick, about = picks[number_of_pick], above[places[0]]
+        if any(_fits(about.head, other) > _fits(about.head, columns) for other in rivals):
             continue
-        commands = said.commands * len(picks) if len(said.commands) == 1 else said.commands
-        out.append(
-            TableCell(
-                options={**dict(options), **settings}, place=pick.get("place"), pick=pick, rows=tuple(places), table=table,
-                command=commands[number_of_pick] if len(commands) == len(picks) else "", heading=said.heading,
-            )
-        )  # fmt: skip
+        settings = {name: _option(value) for name, value in pick.items() if name != "place"}
+        commands = about.commands * len(picks) if len(about.commands) == 1 else about.commands
+        command = commands[number_of_pick] if len(commands) == len(picks) else ""
+        place, all_options = pick.get("place"), {**dict(options), **settings}
+        out.append(TableCell(all_options, place, pick, tuple(places), table, command, about.heading))
     return out
 
 
@@ -212,10 +192,8 @@ class _Above(NamedTuple):
 
 def _fits(head: str, columns: Sequence[Column]) -> int:
     """Return how many words of the columns the head of a table has."""
-    said = " ".join(
-        " ".join((c.name, c.statistic or "", *c.labels.values(), *c.pick.values())) for c in columns
-    )
-    return len(set(re.findall(r"[a-z]+", head)) & set(re.findall(r"[a-z]+", said.lower())))
+    words = (w for c in columns for w in (c.name, c.statistic or "", *c.labels.values(), *c.pick.values()))
+    return len({*re.findall(r"[a-z]+", head)} & {*re.findall(r"[a-z]+", " ".join(words).lower())})
 
 
 def _above(
@@ -229,22 +207,20 @@ def _above(
     at, now = 0, _Above(-1, (), "", "")
     for row in rows:
         commands: list[str] = []
-        heading = ""
+        heading, words = "", []
         for line in body[at : row.line]:
             if title := heading_of(line):
                 commands, heading = [], title
             if command := typed_command(line, program):
                 commands.append(command)
+            elif line.strip():
+                words.append(line)
         key = tuple(w for c, w in zip(columns, row.words, strict=True) if c.kind in ("option", "label"))
         if now.table < 0 or commands or heading or key in seen:
-            again = not (commands or heading)  # the same table once more, below the same command
-            words = [
-                line for line in body[at : row.line] if line.strip() and not typed_command(line, program)
-            ]
             head = " ".join(words[-2:]).lower() or now.head
-            now = _Above(
-                row.line, now.commands if again else tuple(commands), now.heading if again else heading, head
-            )  # fmt: skip
+            if not (commands or heading):  # the same table once more, below the same command
+                commands, heading = list(now.commands), now.heading
+            now = _Above(row.line, tuple(commands), heading, head)
             seen = set()
         seen.add(key)
         out.append(now)
@@ -261,15 +237,14 @@ def typed_command(line: str, program: re.Pattern[str]) -> str:
         for match in re.finditer(pattern, line):
             words = match[1].strip()
             named = program.search(words)
-            if named and (
-                re.search(r"\s--?\s?[A-Za-z]", words) or re.search(r"\b[A-Z]\w*=\S", words[: named.start()])
-            ):
-                sentence = pattern.startswith("^") and not re.match(
-                    r"(?:[\w./-]*/)?(?:sudo|numactl|mpirun|mpiexec|srun|time|env|\w+=\S+|\(?for)\s|[\w./-]*$",
-                    words[: named.end()],
-                )
-                if not sentence:
-                    return words
+            if not named:
+                continue
+            has_options = re.search(r"\s--?\s?[A-Za-z]", words) or re.search(
+                r"\b[A-Z]\w*=\S", words[: named.start()]
+            )
+            is_sentence = pattern.startswith("^") and not _BEFORE_A_PROGRAM.match(words[: named.end()])
+            if has_options and not is_sentence:
+                return words
     return ""
 
 
@@ -287,19 +262,16 @@ def _column(word: str, tool: str) -> Column:
         return Column(name="-", kind="skip")
     match = _COLUMN.fullmatch(word)
     if not match:
-        raise UserError(
-            "--columns", f"{word!r} is not the description of a column", "e.g. threads, local:bandwidth[MB/s], iops.min, -"
-        )  # fmt: skip
+        hint = "e.g. threads, local:bandwidth[MB/s], iops.min, -"
+        raise UserError("--columns", f"{word!r} is not the description of a column", hint)
     parser = _parser(tool)
-    labels, pick = {}, {}
+    labels: dict[str, str] = {}
+    pick: dict[str, str] = {}
     for setting in filter(None, match["settings"].split(":")):
         name, equals, value = setting.partition("=")
-        if not equals:
-            pick["place"] = name
-        elif name in parser.LABELS:
-            labels[name] = value
-        else:
-            pick[name] = value
+        (labels if equals and name in parser.LABELS else pick)[name if equals else "place"] = (
+            value if equals else name
+        )
     name = match["name"]
     bare = match["unit"] is None and match["statistic"] is None
     if name not in parser.METRICS or (bare and name in _ASKED):
@@ -311,10 +283,11 @@ def _column(word: str, tool: str) -> Column:
     factor, base = (0.01, "1") if unit == "%" else to_base(unit or "1")
     wanted = parser.METRICS[name].unit
     if base != wanted and not (wanted == "1/s" and not unit):
-        raise UserError(
-            "--columns", f"{word!r}: {name} is measured in {wanted}" + (f", not in {unit}" if unit else ""),
-            f"name the unit that the column has: {name}[{'MB/s' if wanted == 'B/s' else 'us' if wanted == 'ns' else wanted}]",
-        )  # fmt: skip
+        hint = (
+            f"name the unit that the column has: {name}[{ {'B/s': 'MB/s', 'ns': 'us'}.get(wanted, wanted) }]"
+        )
+        what = f"{word!r}: {name} is measured in {wanted}" + (f", not in {unit}" if unit else "")
+        raise UserError("--columns", what, hint)
     statistic = match["statistic"]
     if "statistic" in parser.LABELS and statistic is None:
         statistic = "total" if name in _TOTALS else "mean"
@@ -367,7 +340,7 @@ def _option(word: str) -> str | int | float:
     if re.fullmatch(r"[+-]?\d{1,18}", word):
         return int(word)
     value = number(word)
-    return word if value is None or value - value != 0 else value
+    return value if is_finite(value) else word
 
 
 def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Scalar]:

@@ -2,7 +2,7 @@
 
     python scripts/tool_lines.py            each line, then their number; exit status 1 if there is one
 
-A tool's rooms are the modules that bear its name (`parsers/fio.py`, `parsers/_fio_json.py`, `reports/tools/fio.py`). Comments and
+A tool's rooms are the modules that bear its name or stand in a folder of its name (`parsers/osu.py`, `parsers/fio/json.py`). Comments and
 docstrings may name tools: they are examples. So may help texts of the command line (`help=`, `epilog=`).
 """
 
@@ -35,7 +35,7 @@ def main() -> int:
 def lines(path: Path) -> Iterator[tuple[Path, int, str]]:
     source = path.read_text("utf-8")
     texts = source.splitlines()
-    stem = path.stem.lstrip("_")
+    stem = path.parent.name if path.parent.name in WORDS else path.stem.lstrip("_")
     rooms = [tool for tool in WORDS if stem == tool or stem.startswith(f"{tool}_")]
     if rooms:
         return

@@ -296,8 +296,8 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
     more: dict[str, list[tuple[Scalar, ...]]] = {name: [] for name in _COLUMNS}
     histograms: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
     for number, report in enumerate(run[-1] for run in runs):
-        for group, name, row in report.groups:
-            more["groups"] += _group_row(number, group, name, row)
+        for group, label, row in report.groups:
+            more["groups"] += _group_row(number, group, label, row)
         for index, job in enumerate(report.jobs):
             if job.is_sum:
                 more["groups"] += [
