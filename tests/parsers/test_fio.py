@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import fio
-from parsers.fio.report import bucket, bucket_of_index, percentile
 from parsers.errors import ParseError
+from parsers.fio.report import bucket, bucket_of_index, percentile
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
