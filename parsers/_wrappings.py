@@ -1,6 +1,9 @@
-"""What mails, web pages, log keepers and scripts wrap a text in, undone: JSON of log lines, quoted-printable, HTML, comment marks.
+"""What mails, web pages, log keepers and scripts wrap a text in, undone: JSON of log lines, quoted-printable, HTML, comment marks, and
+what log keepers put before every line: times (ts, CI logs, journald), levels and streams (avocado, Python's logging), hosts and containers
+(srun -l, pdsh, compose), line numbers.
 
-Each is undone only where the text itself shows that it is there: `min=3D4` is a mail's, `iops=51944` is fio's.
+Each is undone only where the text itself shows that it is there: `min=3D4` is a mail's, `iops=51944` is fio's. A prefix is taken off only
+where nearly all lines have it, and where no tool's own lines begin so.
 """
 
 from __future__ import annotations
@@ -53,6 +56,115 @@ _EMPHASIS: Final = re.compile(  # Markdown's and quotation marks, around what ha
     r"|[“‘](?=[^“”‘’\s]{0,80}\d)(?P<d>[^“”‘’\s]{1,80})[”’]"
 )
 _MARK: Final = re.compile(r"^[ \t]*#(?:[ ]|(?=\t|$))?", re.MULTILINE)
+
+_CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_STREAM = r"(?:\d\d[OE][+ ]? ?|std(?:out|err) [FP] )?"  # GitLab; containerd
+_TIMES: Final = (
+    re.compile(
+        rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?\d{{4}}-\d\d-\d\dT{_CLOCK}Z(?: |$)"
+    ),  # gh run view --log
+    re.compile(
+        rf"\[?\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?: {_STREAM}|$)"
+    ),  # ts %F %T, CI logs
+    re.compile(rf"\[?\d\d?[-/.]\d\d(?:[-/.]\d{{2,4}})? {_CLOCK}\]?(?: |$)"),  # autotest
+    re.compile(rf"[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} (?:[\w.-]+ [\w./@-]+\[\d+\]: ?)?"),  # ts, syslog, journald
+    re.compile(rf"\[?{_CLOCK}\]?(?: |$)"),  # ts -s
+    re.compile(r"\[ *\d+\.\d{2,9}\](?: |$)"),  # dmesg, ts -s %.s
+)
+_LEVEL = r"(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|TRACE|STDOUT|STDERR|OUT|debug|info|stdout|stderr|out)"
+_LOGGED: Final = re.compile(
+    rf"(?:\[{_LEVEL} *\]:?|{_LEVEL} *(?:[|:>]|-(?= )))(?: ?[\w./-]+:\d+ ?\|)? ?|\[std(?:out|err)\] ?"
+)  # avocado: "DEBUG| [stdout] "
+_COMMENT: Final = re.compile(r"[ \t]*(?://+|;+|--|%+|\*|!|\+|::|REM|dnl)(?: |$)")
+_CONSTANT: Final = re.compile(
+    r" *(?=[^\s:|]*\d)(?:\[[^\]\n]{1,60}\](?:<\w+>)?|[\w.@/-]{1,60})(?::| +\||\t) ?"  # n001: …, bench-1  | …, parallel --tag
+    r"|\[(?:pod/)?(?=[^\d\]]*+\d)[\w./-]++\] "  # kubectl --prefix
+    r"|│ ?"  # a box drawn around it
+)
+_HOST: Final = re.compile(
+    r" *(?:(?P<host>[\w.@/-]{1,60})(?::| +\|)(?: |$)|(?P<tag>(?=[^A-Za-z\s]*+[A-Za-z])[\w.@/-]++)\t|\[(?:pod/)?(?P<pod>(?=[^A-Za-z\]\s]*+[A-Za-z])[\w./-]++)\] "
+    r"|\[(?:\d{1,9},)?(?P<rank>\d{1,9})\](?:<std(?:out|err)>:?)? ?)"
+)  # pdsh, srun -l, docker compose; parallel --tag; kubectl --prefix; mpirun -l and --tag-output
+_NUMBERED: Final = re.compile(r" *(\d{1,7})[\t:]")  # cat -n, grep -n
+_QUOTED: Final = re.compile(r"(?:> ?)+")
+_MOST: Final = 0.9
+"""Share of the lines that have the prefix: launchers print lines of their own between them."""
+
+
+def has_prefix(text: str) -> bool:
+    """Return whether the third line that is not blank begins as a log keeper's does. Cheap, and no proof."""
+    return any(_kinds(_probe(text)))
+
+
+def without_prefixes(text: str, *, labels: bool = True) -> str:
+    """Take off what stands before every line, up to four times (a time, a level, then a host).
+
+    Without `labels` hosts and ranks stay.
+    """
+    for _ in range(4):
+        kinds = (kind for kind in _kinds(_probe(text)) if labels or kind is not _CONSTANT)
+        shorter = next((found for kind in kinds if (found := _stripped(text, kind)) is not None), None)
+        if shorter is None:
+            return text
+        text = shorter
+    return text
+
+
+def hosts(text: str) -> dict[str, list[int]]:
+    """Return the numbers of the lines of each host (container, rank) whose name stands before them: {} unless nearly all lines
+    have a name, and there are several. The lines above the first name are everybody's where they are few."""
+    if not has_prefix(text) and not _HOST.match(_probe(text)):
+        return {}
+    found: dict[str, list[int]] = {}
+    above: list[int] = []
+    others = count = 0
+    for number, line in enumerate(without_prefixes(text, labels=False).split("\n")):
+        if not line.strip():
+            continue
+        count += 1
+        if match := _HOST.match(line):
+            name = str(match[match.lastgroup or 0])
+            found.setdefault(f"rank {name}" if name.isdigit() else name, []).append(number)
+        elif found:
+            others += 1
+        else:
+            above.append(number)
+    if len(found) < 2 or others > (1 - _MOST) * count or count < 3 * len(found):
+        return {}
+    return {
+        name: [*(above if len(above) <= (1 - _MOST) * len(own) else ()), *own] for name, own in found.items()
+    }
+
+
+def _probe(text: str) -> str:
+    printed = [line for line in text.split("\n", 64)[:64] if line.strip()]
+    return printed[2] if len(printed) > 2 else ""
+
+
+def _kinds(line: str) -> Iterator[re.Pattern[str]]:
+    kinds = (*_TIMES, _LOGGED, _CONSTANT, _COMMENT, _NUMBERED, _QUOTED)
+    return (kind for kind in kinds if line and kind.match(line))
+
+
+def _stripped(text: str, kind: re.Pattern[str]) -> str | None:
+    """Return the text without the prefix; None where it is none, after all. Line numbers count all lines one by one, blank ones too."""
+    if kind is _CONSTANT and (constant := kind.match(_probe(text))):
+        kind = re.compile(re.escape(constant[0].rstrip(" ")) + " ?")
+    lines = text.split("\n")
+    matches = [kind.match(line) for line in lines]
+    if kind is _NUMBERED:
+        counted = matches if lines[-1] else matches[:-1]
+        first = next((int(match[1]) for match in counted if match), 0)
+        if any(match is None or int(match[1]) != first + i for i, match in enumerate(counted)):
+            return None
+    else:
+        printed = [match for match, line in zip(matches, lines, strict=True) if line.strip()]
+        if sum(match is not None for match in printed) < _MOST * len(printed):
+            return None
+    rest = [line[match.end() :] if match else line for match, line in zip(matches, lines, strict=True)]
+    if kind.pattern.startswith("│"):
+        rest = [line.removesuffix("│").rstrip() for line in rest]
+    return "\n".join(rest)
 
 
 def is_wrapped(text: str) -> bool:
@@ -137,18 +249,11 @@ def _blocks(value: object) -> Iterator[str]:
 
 def _json_lines(text: str) -> str:
     """Return the lines of a log that keeps each of them in an object of its own; "" if it does not."""
-    lines = []
-    for row in text.split("\n"):
-        if not row.strip():
-            continue
-        try:
-            line = _line(json.loads(row))
-        except (ValueError, RecursionError):
-            return ""
-        if line is None:
-            return ""
-        lines.append(line)
-    return "\n".join(lines)
+    try:
+        lines = [_line(json.loads(row)) for row in text.split("\n") if row.strip()]
+    except (ValueError, RecursionError):
+        return ""
+    return "" if None in lines else "\n".join(map(str, lines))
 
 
 def _line(value: object) -> str | None:
@@ -181,19 +286,17 @@ def _is_quoted(text: str) -> bool:
 def _from_quoted(text: str) -> str:
     try:
         data = quopri.decodestring(text.encode("utf-8"))
-    except ValueError:
-        return text
-    try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+    except ValueError:
+        return text
 
 
 def _from_base64(body: str) -> str:
     lines = body.split("\n")
-    end = next(
-        (i for i, line in enumerate(lines) if not re.fullmatch(r"[A-Za-z0-9+/=]*\r?", line)), len(lines)
-    )
+    is_code = re.compile(r"[A-Za-z0-9+/=]*\r?").fullmatch
+    end = next((i for i, line in enumerate(lines) if not is_code(line)), len(lines))
     try:
         data = base64.b64decode("".join(lines[:end]), validate=True)
         return "\n".join([data.decode("utf-8"), *lines[end:]])

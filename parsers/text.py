@@ -15,9 +15,17 @@ from typing import Final, TypeGuard
 from parsers._bounds import LARGEST as LARGEST
 from parsers._bounds import PRINT_LESS as PRINT_LESS
 from parsers._bounds import check_parts
-from parsers._prefixes import has_prefix, hosts, without_prefixes
+from parsers._wrappings import (
+    has_prefix,
+    hosts,
+    without_comments,
+    without_emphasis,
+    without_html,
+    without_json,
+    without_mail,
+    without_prefixes,
+)  # fmt: skip
 from parsers._wrappings import is_wrapped as is_wrapped
-from parsers._wrappings import without_comments, without_emphasis, without_html, without_json, without_mail
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -26,9 +34,7 @@ _ESCAPE = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor moves
     r"|\x1b[ -/]*[0-~]"  # two- and three-character escapes
 )
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0e-\x1f\x7f]"
-)  # after escapes and backspaces: nothing that was ever printed
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")  # after escapes and backspaces: never printed
 _BACKSPACES = re.compile(r"(\x08+)")
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))  # of web pages and word processors
 _FENCE = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:```|~~~)[^\n`]*$\n?", re.MULTILINE)
@@ -113,7 +119,7 @@ def clean(
     Undone: BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
     and "> " quotes, quoted-printable and HTML, log lines kept as JSON. A lone CR (progress that overwrites itself)
     starts a new line: nothing is lost, and what was to be overwritten is one more line that looks like no figure.
-    Undone where nearly every line has it: times before the lines, hosts and containers, line numbers (`_prefixes`).
+    Undone where nearly every line has it: times before the lines, hosts and containers, line numbers (`_wrappings`).
     `ranks` also takes off what MPI launchers put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output)
     and, where every line has it, `0: ` (srun -l). "# " is taken off blocks of lines in which `commented` is found: what the
     tool itself never prints behind one. `emphasis` takes off what marks figures as bold, italic or code.
@@ -175,9 +181,8 @@ def recognises(text: str, words: Sequence[str], pattern: re.Pattern[str], commen
 
 def flush_lines(text: str, commented: re.Pattern[str]) -> list[str]:
     """Return the lines without indentation, bars and ranks; a paste may have indented what a launcher had prefixed."""
-    flush = "\n".join(
-        map(str.strip, clean(text, commented=commented, emphasis=True).replace("|", " ").split("\n"))
-    )
+    cleaned = clean(text, commented=commented, emphasis=True).replace("|", " ")
+    flush = "\n".join(map(str.strip, cleaned.split("\n")))
     return [*map(str.strip, clean(flush, ranks=True).split("\n"))]
 
 
@@ -211,15 +216,12 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
     return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
 
 
-def lines(
-    text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None, emphasis: bool = False
-) -> list[str]:
+def lines(text: str, *, commented: re.Pattern[str] | None = None, emphasis: bool = False) -> list[str]:
     """Return the lines of the cleaned text, without trailing blanks.
 
     Not `splitlines`: a form feed or a Unicode line separator inside a line is no end of it.
     """
-    cleaned = clean(text, ranks=ranks, commented=commented, emphasis=emphasis)
-    return [line.rstrip() for line in cleaned.split("\n")]
+    return [line.rstrip() for line in clean(text, commented=commented, emphasis=emphasis).split("\n")]
 
 
 def first_line(text: str, width: int = 60) -> str:
@@ -254,11 +256,8 @@ def _words(line: str) -> list[str]:
 def is_rest(words: list[str], missing: int) -> bool:
     """Say whether these are the `missing` figures that a mail broke off the row above: no row begins with a figure with decimals, or is
     a single figure."""
-    return (
-        len(words) == missing
-        and all(number(w) is not None for w in words)
-        and (missing == 1 or "." in words[0])
-    )
+    numbers = all(number(word) is not None for word in words)
+    return len(words) == missing and numbers and (missing == 1 or "." in words[0])
 
 
 def like_row(line: str, count: int) -> bool:
@@ -271,9 +270,8 @@ def like_row(line: str, count: int) -> bool:
     if not words or number(words[0]) is None:
         return False
     figures = sum(word[0].isdigit() for word in words)  # "12.3?" too
-    return "***" in line or (
-        figures >= max(2, (count + 1) // 2) and any(_DECIMALS.search(word) for word in words)
-    )
+    enough = figures >= max(2, (count + 1) // 2) and any(_DECIMALS.search(word) for word in words)
+    return "***" in line or enough
 
 
 def is_abort(line: str) -> bool:
@@ -344,7 +342,7 @@ def _overstruck(text: str) -> str:
 def scaled(word: str, factor: float) -> float | None:
     """Read one printed number in a larger unit: `scaled("0.031824", 1e9)` is 31824000.0, where the product of floats is not."""
     value = number(word)
-    if value is None or value - value != 0:
+    if not is_finite(value):
         return value
     try:
         return float(Decimal(with_point(word.strip())) * Decimal(factor))

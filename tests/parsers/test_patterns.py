@@ -21,7 +21,7 @@ CHARACTERS = "a0 -.,:_/=([{<>#%\"'|\tZ+*;]x1\\$~)}T\n@"
 METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 LENGTH = 2000
 LIMIT_S = 0.01  # 50 times what a linear one takes; a quadratic one takes twice as long
-MATCH_ONLY = ("parsers._prefixes",)  # its patterns are in tuples
+MATCH_ONLY = ("parsers._wrappings",)  # its patterns are in tuples
 Read = Callable[[str], object]
 
 
