@@ -157,14 +157,7 @@ def _starts(folder: Path, cpu: int) -> list[tuple[Side, Side]]:
     bare = Side(name="python -c pass", argv=[sys.executable, "-c", "pass"], read=_start)
     plan = [*_pinsweep(folder, "echo {n}", cpu, 10)[:3], "plan", str(folder / "overhead-10.yaml")]
     return [
-        (
-            Side(
-                name="pinsweep --help",
-                argv=[sys.executable, "-m", "pinsweep", "--help"],
-                read=_start,
-            ),
-            bare,
-        ),
+        (Side(name="pinsweep --help", argv=[sys.executable, "-m", "pinsweep", "--help"], read=_start), bare),
         (Side(name="pinsweep plan", argv=plan, read=_start), bare),
     ]
 

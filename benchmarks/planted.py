@@ -110,10 +110,7 @@ def _wrapper(path: Path, program: str | None, body: str) -> Path:
     return path
 
 
-PLANTS = (
-    Plant("neighbour", ("loops",), neighbour),
-    Plant("iodepth", ("storage",), iodepth),
-)
+PLANTS = (Plant("neighbour", ("loops",), neighbour), Plant("iodepth", ("storage",), iodepth))
 
 
 def session(out: Path, env: Env) -> Path:

@@ -31,10 +31,10 @@ TIMED = """\
 import json, statistics, sys, time
 from pathlib import Path
 import parsers
-from parsers import get_parser, guess_parser
+from parsers import get_parser, guess_parsers
 text = Path(sys.argv[2]).read_text()
 what = {"parse": lambda: get_parser("fio").parse(text, {}), "json.loads": lambda: json.loads(text),
-        "guess": lambda: guess_parser(text)}[sys.argv[1]]
+        "guess": lambda: guess_parsers(text)}[sys.argv[1]]
 what()
 times = []
 for _ in range(9):

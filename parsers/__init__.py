@@ -55,19 +55,13 @@ def get_parser(name: str) -> Parser:
 
 
 def parse_text(name: str, text: str, context: Mapping[str, Any]) -> Parsed:
-    """Return what the parser of that name reads. Raises ParseError, also where an extension's parser breaks down: its mistake costs
-    what it reads, and nothing else."""
+    """Return what the parser of that name reads. Raises ParseError, also where an extension's parser breaks down."""
     try:
         return get_parser(name).parse(text, context)
     except PinsweepError:
         raise
     except Exception as error:
-        found = extensions.of_error(error)
-        if not found:
-            raise
-        raise ParseError(
-            "", f"the parser of {found[0]} broke down: {extensions.what_is_wrong(error)}"
-        ) from error
+        raise ParseError("", _broken_down(error)) from error
 
 
 def taken(name: str) -> Taken:
@@ -79,7 +73,7 @@ def taken(name: str) -> Taken:
 
 
 def reads_stderr(name: str) -> bool:
-    """Does a tool print figures on standard error?"""
+    """Return whether a tool prints figures on standard error."""
     return bool(getattr(get_parser(name), "READS_STDERR", False))
 
 
@@ -109,33 +103,23 @@ def _looks(text: str) -> Iterator[str]:
 
 def _recognised(text: str) -> list[str]:
     """Return the parsers that know a text. Where none does, and one of an extension broke down, that is a ParseError."""
-    found, broke_down = [], ""
+    names, broken_down = [], ""
     for name in parser_names():
         try:
-            found += [name] * bool(get_parser(name).recognise(text))
+            names += [name] * bool(get_parser(name).recognise(text))
         except Exception as error:
-            broke_down = _broken_down(error)
-    if broke_down and not found:
-        raise ParseError("", broke_down)
-    return found
+            broken_down = _broken_down(error)
+    if broken_down and not names:
+        raise ParseError("", broken_down)
+    return names
 
 
 def _broken_down(error: Exception) -> str:
-    """Return what is said of an extension's parser that raised something; what pinsweep's own raised goes on its way."""
-    of = extensions.of_error(error)
-    if not of:
+    """Return what is said of an extension's parser that raised something. Raises again what pinsweep's own raised."""
+    extension = extensions.of_error(error)
+    if not extension:
         raise error
-    return f"the parser of {of[0]} broke down: {extensions.what_is_wrong(error)}"
-
-
-def guess_parser(text: str) -> str:
-    """Return the name of the one parser that recognises the text. Raises ParseError if none or several do."""
-    found = guess_parsers(text)
-    if len(found) == 1:
-        return found[0]
-    what = f"looks like the output of {' and of '.join(found)}"
-    hint = f"name the tool, {' or '.join(found)}, to read its part, or give each output a file of its own"
-    raise ParseError("", what, hint)
+    return f"the parser of {extension[0]} broke down: {extensions.what_is_wrong(error)}"
 
 
 def guess_parsers(text: str) -> tuple[str, ...]:
@@ -144,22 +128,19 @@ def guess_parsers(text: str) -> tuple[str, ...]:
 
     A job's script that prints lscpu or numactl before it measures makes a text of what it measures.
     """
-    found = next(filter(None, map(_recognised, _looks(text))), [])
-    measured = [name for name in found if name not in DESCRIPTIONS]
-    if found:
-        return tuple(measured or found)
+    if names := next(filter(None, map(_recognised, _looks(text))), []):
+        return tuple([name for name in names if name not in DESCRIPTIONS] or names)
     for kin in (kin for name in parser_names() for kin in taken(name).not_yet):
         if re.search(kin.known_by, text, re.MULTILINE | re.IGNORECASE):
             raise ParseError("", f"the output of {kin.name}, which is not read yet", kin.hint)
-    seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "")
-    if not seen:
-        hint = "a tool that is killed, or writes to standard error, leaves such a file: capture it again"
-        what = "nothing but blanks" if text else "the file is empty"
-        raise ParseError("", f"not the output of a known tool: {what}", hint)
-    if "\0" in text:
-        hint = "give the text that the tool printed, or an archive of such texts"
-        raise ParseError("", "not the output of a known tool: a binary file", hint)
+    first = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "")
+    what = repr(first)
     # a parser without metrics of its own is told what to look for: by an experiment, or --columns
     named = ", ".join(name for name in parser_names() if name in DESCRIPTIONS or get_parser(name).METRICS)
     hint = f"name the tool: {named}; of another program: numbers in columns can be read with --columns (docs/parsing.md)"
-    raise ParseError("", f"not the output of a known tool: {seen!r}", hint)
+    if not first:
+        what = "nothing but blanks" if text else "the file is empty"
+        hint = "a tool that is killed, or writes to standard error, leaves such a file: capture it again"
+    elif "\0" in text:
+        what, hint = "a binary file", "give the text that the tool printed, or an archive of such texts"
+    raise ParseError("", f"not the output of a known tool: {what}", hint)

@@ -286,11 +286,12 @@ def _is_quoted(text: str) -> bool:
 def _from_quoted(text: str) -> str:
     try:
         data = quopri.decodestring(text.encode("utf-8"))
+    except ValueError:
+        return text
+    try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
-    except ValueError:
-        return text
 
 
 def _from_base64(body: str) -> str:

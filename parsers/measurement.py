@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from parsers._bounds import MOST_ROWS, PRINT_LESS
 from parsers.errors import ParseError
@@ -46,13 +46,6 @@ def number(cell: Scalar) -> float:
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         raise ValueError(f"{cell!r} is not a number")
     return float(cell)
-
-
-def numbers(column: Sequence[Scalar]) -> list[float]:
-    """Return the numbers that a column holds, as `number` does of each cell: a histogram has thousands. Raises ValueError."""
-    if {*map(type, column)} <= {int, float}:
-        return list(map(float, column))  # type: ignore[arg-type]  # numbers, by the line above
-    return list(map(number, column))
 
 
 def whole(cell: Scalar) -> int | None:
@@ -80,11 +73,7 @@ class _Rows(Sequence[tuple[Scalar, ...]]):
 
     __slots__ = ()
 
-    @overload
-    def __getitem__(self, index: int) -> tuple[Scalar, ...]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Scalar, ...]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[Scalar, ...] | Sequence[tuple[Scalar, ...]]:
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 (a row, or rows of a slice)
         return tuple(self)[index]
 
     def __eq__(self, other: object) -> bool:
@@ -258,12 +247,9 @@ class Flag:
 
 def unread(lines: Sequence[str], where: str = "") -> Flag:
     """Return the flag of lines (at least one) that look like figures and are in no row: how many, and the first of them."""
-    said = (
-        "1 line looks like figures and could not be read:"
-        if len(lines) == 1
-        else f"{len(lines)} lines look like figures and could not be read, the first"
-    )
-    return Flag("unread", f"{where}{': ' if where else ''}{said} {lines[0][:60]!r}")
+    several = f"{len(lines)} lines look like figures and could not be read, the first"
+    what = several if len(lines) > 1 else "1 line looks like figures and could not be read:"
+    return Flag("unread", f"{where}{': ' if where else ''}{what} {lines[0][:60]!r}")
 
 
 _MOST_READ: Final = 10_000
@@ -294,20 +280,20 @@ class Parsed:
         """Give the rows of `measurements`, typed; their labels are not to be changed."""
         rows = self.measurements.rows
         if isinstance(rows, Numbered):
-            for (name, of, labels), value in zip(rows.series, rows.values, strict=True):
-                yield Measurement(name, of, value, labels)
+            for (name, unit, labels), value in zip(rows.series, rows.values, strict=True):
+                yield Measurement(name, unit, value, labels)
             return
         if isinstance(rows, Counted):
-            for name, of, values in rows.series:
-                for index, found in enumerate(values):
-                    yield Measurement(name, of, found, {"index": index})
+            for name, unit, values in rows.series:
+                for index, value in enumerate(values):
+                    yield Measurement(name, unit, value, {"index": index})
             return
         columns = self.measurements.columns
-        metric, unit, value = (columns.index(name) for name in ("metric", "unit", "value"))
-        own = [(i, name) for i, name in enumerate(columns) if i not in (metric, unit, value)]
+        places = {name: i for i, name in enumerate(columns)}
+        metric, value_unit, number_of = (places.pop(name) for name in ("metric", "unit", "value"))
         for row in rows:
-            labels = {name: row[i] for i, name in own if row[i] is not None}
-            yield Measurement(str(row[metric]), str(row[unit]), number(row[value]), labels)
+            labels = {name: row[i] for name, i in places.items() if row[i] is not None}
+            yield Measurement(str(row[metric]), str(row[value_unit]), number(row[number_of]), labels)
 
     def printed(self) -> dict[str, float]:
         """Return metric → the finest digit that the text prints of it, where the table `printed` tells."""
@@ -321,10 +307,9 @@ class Parsed:
             _read.append(self)
             if len(_read) > _MOST_READ:
                 _read.popleft()._once = None
-        kept = self._once
-        if read not in kept:
-            kept[read] = read(self)
-        found: T = kept[read]
+        if read not in self._once:
+            self._once[read] = read(self)
+        found: T = self._once[read]
         return found
 
     def has(self, flag_id: str) -> bool:

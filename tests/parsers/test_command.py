@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.store import readings
-from parsers import command, get_parser, guess_parser
+from parsers import command, get_parser, guess_parsers
 from parsers.errors import ParseError, UserError
 from parsers.measurement import Counted
 
@@ -231,7 +231,7 @@ def test_no_text_makes_it_fall_over(text: str) -> None:
 
 def test_it_is_never_guessed() -> None:
     with pytest.raises(ParseError):
-        guess_parser("rate: 5 MB/s\n")
+        guess_parsers("rate: 5 MB/s\n")
 
 
 @pytest.mark.slow

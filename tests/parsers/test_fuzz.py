@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from parsers import guess_parser, parser_names
+from parsers import guess_parsers, parser_names
 from parsers.errors import ParseError
 from parsers.text import decode
 from tests.programs import ROOT, program
@@ -56,7 +56,7 @@ def test_a_long_text_of_nothing_is_refused_in_time(fuzz: ModuleType, name: str) 
 def test_a_long_text_of_nothing_is_guessed_in_time(atom: str) -> None:
     """Where an expression goes on over the ends of lines, a megabyte takes hours, not a second."""
     with pytest.raises(ParseError):
-        guess_parser(atom * ((1 << 20) // len(atom)))
+        guess_parsers(atom * ((1 << 20) // len(atom)))
 
 
 def test_there_is_something_to_check() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parsers import get_parser, guess_parser
+from parsers import get_parser, guess_parsers
 from parsers.measurement import Parsed
 from parsers.text import number, scaled
 
@@ -16,7 +16,7 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
 def parse(text: str, tool: str) -> Parsed:
-    assert guess_parser(text) == tool
+    assert guess_parsers(text) == (tool,)
     return get_parser(tool).parse(text, {})
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import guess_parser, lscpu
+from parsers import guess_parsers, lscpu
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
@@ -112,7 +112,7 @@ def test_the_corpus_is_named_lscpu_where_it_is_and_nowhere_else() -> None:
     claimed = {p for p, text in texts.items() if lscpu.recognise(text)}
     assert {p for p in texts if p.parent.name == "lscpu"} == claimed
     for path in claimed:
-        assert guess_parser(texts[path]) == "lscpu", path.name
+        assert guess_parsers(texts[path]) == ("lscpu",), path.name
 
 
 @needs_corpus

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import guess_parser, mlc
+from parsers import guess_parsers, mlc
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
@@ -196,7 +196,7 @@ def test_the_corpus_is_named_mlc_where_it_is_and_nowhere_else() -> None:
     assert claimed == {"mlc"}
     for path, text in texts.items():
         if path.parent.name == "mlc":
-            assert guess_parser(text) == "mlc", path.name
+            assert guess_parsers(text) == ("mlc",), path.name
 
 
 @needs_corpus
@@ -487,8 +487,7 @@ def test_random_access_is_said_of_a_latency_alone(mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "flag"),
-    [("inf", "non_finite"), ("-nan", "non_finite"), ("0.00", "not_measured")],
+    ("word", "flag"), [("inf", "non_finite"), ("-nan", "non_finite"), ("0.00", "not_measured")]
 )
 def test_what_is_no_figure_is_a_missing_row_and_a_flag(word: str, flag: str) -> None:
     parsed = mlc.parse(LOADED.format(options="-W6", traffic="").replace("177.85", word))

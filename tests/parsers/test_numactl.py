@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import guess_parser, numactl
+from parsers import guess_parsers, numactl
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
@@ -100,7 +100,7 @@ def test_the_corpus_is_named_numactl_where_it_is_and_nowhere_else() -> None:
     blank = {p for p, text in texts.items() if not text.strip()}
     assert {p for p in texts if p.parent.name == "numactl"} - claimed <= blank
     for path in claimed:
-        assert guess_parser(texts[path]) == "numactl", path.name
+        assert guess_parsers(texts[path]) == ("numactl",), path.name
 
 
 def test_hardware() -> None:
@@ -215,15 +215,7 @@ def test_lists_of_cpus_that_are_compressed(printed: str, count: int | None) -> N
     assert parsed.has("unread") is (count is None)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "hello\n",
-        "numa_hit 67040501\n",
-        "policy: x\n",
-    ],
-)
+@pytest.mark.parametrize("text", ["", "hello\n", "numa_hit 67040501\n", "policy: x\n"])
 def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
     assert not numactl.recognise(text)
     with pytest.raises(ParseError, match="saw") as refusal:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import guess_parser, osu
+from parsers import guess_parsers, osu
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 
@@ -146,7 +146,7 @@ def test_launchers_terminals_and_pastes_change_nothing(text: str) -> None:
         "```\n" + text + "```\n",
     ):
         assert osu.parse(changed).tables == expected.tables
-    assert guess_parser(text) == "osu"
+    assert guess_parsers(text) == ("osu",)
 
 
 @given(text=st.sampled_from(ALL), cut=st.floats(0, 1))

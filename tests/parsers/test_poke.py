@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import guess_parser, poke
+from parsers import guess_parsers, poke
 from parsers.errors import ParseError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "poke"
@@ -112,7 +112,7 @@ def test_facts_and_recognition() -> None:
         "program": "poke", "tool_version": "0.1", "timer": "rdtsc+lfence, rdtscp", "seed": 1, "direct": False, "fsync": False,
         "pages": "default", "huge_bytes": 0, "bytes": 1000000000, "block": 1, "count": 2000,
     }  # fmt: skip
-    assert guess_parser(MEMORY) == "poke"
+    assert guess_parsers(MEMORY) == ("poke",)
     assert not poke.recognise('{"fio version": "3.33"}')
     assert {row[3] for row in parsed.measurements.rows} <= set(poke.METRICS)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from parsers import get_parser, guess_parser
+from parsers import get_parser, guess_parsers
 from parsers.errors import ParseError
 from parsers.measurement import Parsed
 from parsers.text import decode
@@ -19,7 +19,7 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 def parse(text: str, tool: str) -> Parsed:
     """Read a text without naming the tool, as a user does."""
-    assert guess_parser(text) == tool
+    assert guess_parsers(text) == (tool,)
     return get_parser(tool).parse(text, {})
 
 
@@ -408,6 +408,6 @@ def test_the_architecture_of_something_else_takes_none_from_the_machine() -> Non
 )  # fmt: skip
 def test_tools_that_are_not_read_yet_are_named_with_what_would_do(text: str) -> None:
     with pytest.raises(ParseError) as error:
-        guess_parser(text)
+        guess_parsers(text)
     assert "not read yet" in str(error.value)
     assert "parse table" in error.value.hint

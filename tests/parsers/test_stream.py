@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import guess_parser, stream
+from parsers import guess_parsers, stream
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
@@ -145,7 +145,7 @@ def test_the_corpus_is_named_stream_where_it_is_and_nowhere_else() -> None:
     assert claimed == {"stream"}
     for path, text in texts.items():
         if path.parent.name == "stream":
-            assert guess_parser(text) == "stream", path.name
+            assert guess_parsers(text) == ("stream",), path.name
 
 
 @needs_corpus

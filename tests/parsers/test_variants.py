@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.capture.cut import _COUNTING_LABELS
-from parsers import get_parser, guess_parser
+from parsers import get_parser, guess_parsers
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
@@ -162,7 +162,7 @@ def test_no_figure_changes(variant: str) -> None:
             continue
         changed = VARIANTS[variant](text)
         tool = name.partition("/")[0]
-        assert guess_parser(changed) == tool, name
+        assert guess_parsers(changed) == (tool,), name
         assert rows(get_parser(tool).parse(changed, {})) == rows(WHOLE[name]), name
 
 
@@ -229,9 +229,9 @@ def sound_of_the_corpus() -> list[tuple[str, str, str, Counter[tuple[Scalar, ...
     found = []
     for name, text in corpus({"fio", "imb", "mlc", "stream", "numactl", "lscpu", "mpi"}):
         with contextlib.suppress(ParseError):
-            tool = guess_parser(text)
-            if whole := rows(get_parser(tool).parse(text, {})):
-                found.append((name, text, tool, whole))
+            tools = guess_parsers(text)
+            if len(tools) == 1 and (whole := rows(get_parser(tools[0]).parse(text, {}))):
+                found.append((name, text, tools[0], whole))
     return found
 
 
@@ -244,7 +244,7 @@ def test_no_figure_of_the_corpus_changes(variant: str) -> None:
         try:
             if not cannot_be_told(name, variant):
                 changed = VARIANTS[variant](text)
-                assert guess_parser(changed) == tool, name
+                assert guess_parsers(changed) == (tool,), name
                 assert rows(get_parser(tool).parse(changed, {})) == whole, name
         finally:
             del TEXTS[name]
@@ -304,7 +304,7 @@ def figures(parsed: Parsed) -> Counter[tuple[Scalar, ...]]:
 
 
 def holds_of_edits(name: str, text: str, edit: str) -> None:
-    tool = guess_parser(text)
+    (tool,) = guess_parsers(text)
     whole = figures(get_parser(tool).parse(text, {}))
     if not (whole and printed(text, tool)):
         return
