@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers._fio_report import bucket
+from parsers.fio.report import bucket
 from parsers.text import decode
 from reports.numbers import (
     Name,
