@@ -9,17 +9,7 @@ from hypothesis import strategies as st
 
 from parsers import measurement
 from parsers.errors import ParseError
-from parsers.measurement import (
-    Columns,
-    Metric,
-    Numbered,
-    Parsed,
-    Scalar,
-    Series,
-    Table,
-    measurements,
-    numbers,
-)
+from parsers.measurement import Columns, Metric, Numbered, Parsed, Scalar, Series, Table, measurements
 
 blocks = st.lists(
     st.tuples(
@@ -102,14 +92,6 @@ def test_what_is_worked_out_of_a_text_is_held_until_many_others_are_read(
         parsed.once(read.append)
 
     assert [texts.index(parsed) for parsed in read] == [0, 0, 0, 0] or len(read) == 4
-
-
-def test_the_numbers_of_a_column_are_those_of_its_cells() -> None:
-    assert numbers((1, 2.5)) == [1.0, 2.5]
-    assert all(type(value) is float for value in numbers((1, 2)))
-    for strange in ("1", None, True):
-        with pytest.raises(ValueError, match="is not a number"):
-            numbers((1, strange))
 
 
 def test_texts_of_a_frame_are_pythons_own() -> None:
