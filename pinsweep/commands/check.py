@@ -78,18 +78,18 @@ def command(
     from reports.health.troubles import Trouble
 
     try:
-        found, evidence = _check(
+        troubles, evidence = _check(
             experiment, level, baseline, threshold, within or _WITHIN_S[level], output, scratch, allow_disturbed=allow_disturbed
         )  # fmt: skip
     except UserError:
         raise
     except (PinsweepError, OSError) as error:  # no fault of the host: an exit status of 1 would drain it
-        found, evidence = [Trouble("unknown", "could-not-run", str(error))], None
+        troubles, evidence = [Trouble("unknown", "could-not-run", str(error))], None
     except Exception:
         from pinsweep import bug
 
-        found, evidence = [Trouble("unknown", "bug", "; ".join(bug.told()))], None
-    return _print(found, evidence, form)
+        troubles, evidence = [Trouble("unknown", "bug", "; ".join(bug.told()))], None
+    return _print(troubles, evidence, form)
 
 
 def _check(
@@ -112,30 +112,30 @@ def _check(
     sweep = Check(within, version=__version__, argv=sys.argv[1:], install=packages.install)
     disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # and not in memory
     with tempfile.TemporaryDirectory(prefix="pinsweep-check-", dir=disk) as folder:
-        asked = experiment or Path(f"check-{level}")
-        path = output or Path(folder) / f"{measured_here([asked.stem])}.db"
-        found = sweep.troubles(
-            asked, path, scratch or Path(folder), paths, threshold, allow_disturbed=allow_disturbed
+        sweep_file = experiment or Path(f"check-{level}")
+        path = output or Path(folder) / f"{measured_here([sweep_file.stem])}.db"
+        troubles = sweep.troubles(
+            sweep_file, path, scratch or Path(folder), paths, threshold, allow_disturbed=allow_disturbed
         )
-        return found, path if output else store_evidence(path) if found else None
+        return troubles, path if output else store_evidence(path) if troubles else None
 
 
-def _print(found: Sequence[Trouble], evidence: Path | None, form: str) -> int:
+def _print(troubles: Sequence[Trouble], evidence: Path | None, form: str) -> int:
     """Print the line, or all as JSON, and return the exit status."""
     from dataclasses import asdict
 
     from reports.health.troubles import line
     from reports.text.json_text import json_text
 
-    status = 0 if not found else 3 if found[0].kind == "unknown" else 1
+    status = 0 if not troubles else 3 if troubles[0].kind == "unknown" else 1
     if form == "json":
         answer = {
             "status": {0: "ok", 1: "error", 3: "unknown"}[status],
             "host": platform.node(),
-            "troubles": list(map(asdict, found)),
+            "troubles": list(map(asdict, troubles)),
             "result_file": str(evidence) if evidence else None,
         }
         data(json_text(answer))
-    elif found:
-        say(line(found) + (f"; kept in {evidence}" if evidence else ""))
+    elif troubles:
+        say(line(troubles) + (f"; kept in {evidence}" if evidence else ""))
     return status

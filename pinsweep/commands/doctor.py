@@ -81,9 +81,10 @@ def _parts() -> Iterator[Part]:
     from reports.health.doctor import Part
 
     yield from map(_tool, sorted(name for name in tool_names() if name != "command"))
-    for one in known:
-        problem, hint = f"{one}: {one.broken}", f"tell those who make it, or: pip uninstall {one.name}"
-        for tool in one.tools if one.broken else ():
+    for extension in known:
+        problem = f"{extension}: {extension.broken}"
+        hint = f"tell those who make it, or: pip uninstall {extension.name}"
+        for tool in extension.tools if extension.broken else ():
             yield Part(name=tool, kind="tool", usable=False, problem=problem, hint=hint)
     for tool, distribution in not_looked_for():
         problem = f"{distribution} is not looked for: its name does not begin with {PREFIX}"

@@ -25,8 +25,8 @@ def command(name: str | None, listing: bool) -> None:
     from reports.text.json_text import json_text
 
     if listing:
-        for one in ("experiment", *schemas.names()):
-            say(one)
+        for answer in ("experiment", *schemas.names()):
+            say(answer)
     elif name in (None, "experiment"):
         data(json_text(json_schema()))
     else:

@@ -93,10 +93,10 @@ def _medians(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def _numbers(rows: Iterable[Row], names: Mapping[int, tuple[str, Name]]) -> Iterator[Family]:
     """Yield a family per metric and unit."""
     families = group_by(rows, lambda row: _named(*names[row["series"]])[:2])
-    taken: set[str] = set()
+    used: set[str] = set()
     for group in families.values():
-        name, unit, factor, words = _named(*names[group[0]["series"]], taken=taken)
-        taken.add(name)
+        name, unit, factor, words = _named(*names[group[0]["series"]], used=used)
+        used.add(name)
         samples: dict[Labels, float] = {}
         for row in group:
             labels = {**_cell_labels(row), **_number_labels(*names[row["series"]], unit)}
@@ -124,7 +124,7 @@ def _cells(rows: Iterable[Row]) -> Iterator[Family]:
 def _hosts(measurements: Measurements) -> Iterator[Family]:
     """Yield how the runs of each host ended, and when the last of them began."""
     runs = measurements.runs[~measurements.runs["warm_up"].astype(bool)]
-    states = runs["status"].replace("taken in", "ok")
+    states = runs["status"].replace("used in", "ok")
     states = states.mask((states == "ok") & (runs["disturbance"] != ""), "disturbed")  # it was allowed
     counts = states.groupby(runs["host"], sort=False).value_counts()
     ended: dict[Labels, float] = {
@@ -169,7 +169,7 @@ def _seconds(started_utc: str) -> float:
 # --- names and labels --------------------------------------------------------------------------------------
 
 
-def _named(tool: str, number: Name, taken: Collection[str] = ()) -> tuple[str, str, float, str]:
+def _named(tool: str, number: Name, used: Collection[str] = ()) -> tuple[str, str, float, str]:
     """Return (name, unit, factor to it, help) of a number's family.
 
     A user may call a plain number "a_seconds", and another "a" with the unit s: the second becomes "value_a_seconds".
@@ -178,7 +178,7 @@ def _named(tool: str, number: Name, taken: Collection[str] = ()) -> tuple[str, s
     if number.unit == "1" and not get_parser(tool).METRICS:  # a user's own metric: a ratio, or a count
         unit = ""
     stem = _stem(number, unit)
-    while (name := "_".join(filter(None, ("pinsweep", fit(tool), stem, unit)))) in taken:
+    while (name := "_".join(filter(None, ("pinsweep", fit(tool), stem, unit)))) in used:
         stem = f"value_{stem}".rstrip("_")
     title = tool_name(tool)
     program = f"{title}, or what stands in for it (label program)" if naming.has_stand_in(tool) else title

@@ -19,7 +19,7 @@ from parsers.errors import PinsweepError, UserError
 from reports.checks.audit import audit
 from reports.compare.comparison import Ask, Comparison, compare
 from reports.compare.sides import side
-from reports.health.troubles import ORDER, WRONG, Trouble, describe_cell, troubles
+from reports.health.troubles import WRONG, Trouble, describe_cell, troubles
 from reports.results.load import load
 from reports.results.model import Results
 from reports.results.write import copy_result
@@ -70,11 +70,11 @@ class Check:
             return missing or [Trouble("unknown", "no-cell", "no cell can run here" + "".join(reasons[:1]))]
         results = load([path])
         comparison, unjudged = self._compare(results, baseline, threshold)
-        found = troubles(
+        measured = troubles(
             results, audit(results), wrong=self._wrong, comparison=comparison, unjudged=unjudged,
             late=self._too_late if self._late else "", enough=_MIN_REPEATS if baseline else 1,
         )  # fmt: skip
-        return sorted([*missing, *found], key=lambda one: ORDER.index(one.kind))
+        return sorted([*missing, *measured], key=Trouble.severity)
 
     def _run(self, experiment: Path, path: Path, scratch: Path, *, allow_disturbed: bool) -> Finished:
         try:

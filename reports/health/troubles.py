@@ -45,6 +45,10 @@ class Trouble:
     id: str  # what an admin can look for: "S2" of the audit, else a word
     text: str
 
+    def severity(self) -> int:
+        """Return the place in ORDER."""
+        return ORDER.index(self.kind)
+
 
 def troubles(
     results: Results,
@@ -70,7 +74,7 @@ def troubles(
         *(_given_up(results, late, enough) if late else _not_measured(results)),
         *(_compared(comparison) if comparison else ()),
     ]
-    return sorted(every, key=lambda one: ORDER.index(one.kind))
+    return sorted(every, key=Trouble.severity)
 
 
 def line(every: Sequence[Trouble]) -> str:
@@ -78,7 +82,7 @@ def line(every: Sequence[Trouble]) -> str:
     if not every:
         return ""
     first = every[0]
-    more = sum((one.kind == "unknown") == (first.kind == "unknown") for one in every) - 1
+    more = sum((trouble.kind == "unknown") == (first.kind == "unknown") for trouble in every) - 1
     word = "UNKNOWN" if first.kind == "unknown" else "ERROR"
     return f"{word} {first.id} {' '.join(first.text.split())}{f'; and {more} more' if more else ''}"
 
@@ -105,11 +109,13 @@ def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterable[Tr
 
 def _compared(comparison: Comparison) -> Iterable[Trouble]:
     """Yield changed hardware, slower numbers, numbers that may be slower, and what only the baseline has."""
-    for one in comparison.fingerprint.differences:
+    for difference in comparison.fingerprint.differences:
         if (
-            one.what in _HARDWARE and SEVERAL not in one.a
+            difference.what in _HARDWARE and SEVERAL not in difference.a
         ):  # a baseline of several kinds says nothing of this one
-            yield Trouble("changed", "changed", f"{one.what}: {one.a} in the baseline, {one.b} now")
+            yield Trouble(
+                "changed", "changed", f"{difference.what}: {difference.a} in the baseline, {difference.b} now"
+            )
     for row in records(comparison.verdicts):
         text = f"{where(row)}: {row['name'].words} {describe_change(row)} (baseline → now)"
         if row["name"].derived:

@@ -46,9 +46,9 @@ def _answers() -> dict[str, Any]:
 
 
 def _event(name: str, members: dict[str, Any]) -> Schema:
-    found = _schema({"event": "text", "time_utc": "text", **members})
-    found["properties"]["event"] = {"const": name}
-    return found
+    node = _schema({"event": "text", "time_utc": "text", **members})
+    node["properties"]["event"] = {"const": name}
+    return node
 
 
 def _schema(kind: Any) -> Schema:  # noqa: ANN401 (anything YAML holds)
@@ -59,20 +59,20 @@ def _schema(kind: Any) -> Schema:  # noqa: ANN401 (anything YAML holds)
         return _SCALARS[kind] if kind in _SCALARS else {"enum": kind.split("|")}
     members = {name.removesuffix("~"): _member(name, member) for name, member in kind.items() if name != "*"}
     required = [name for name in kind if name != "*" and not ("*" in kind and name.endswith("~"))]
-    found: Schema = {"type": "object"}
+    node: Schema = {"type": "object"}
     if members:
-        found |= {"required": [name.removesuffix("~") for name in required], "properties": members}
+        node |= {"required": [name.removesuffix("~") for name in required], "properties": members}
     if "*" in kind:
-        found["additionalProperties"] = _schema(kind["*"])
-    return found
+        node["additionalProperties"] = _schema(kind["*"])
+    return node
 
 
 def _member(name: str, kind: Any) -> Schema:  # noqa: ANN401
-    found = dict(_schema(kind))
+    node = dict(_schema(kind))
     if name.endswith("~"):
-        if "enum" in found:
-            found["enum"] = [*found["enum"], None]
+        if "enum" in node:
+            node["enum"] = [*node["enum"], None]
         else:
-            found["type"] = [found["type"], "null"]
+            node["type"] = [node["type"], "null"]
     words = _answers()["words"].get(name.removesuffix("~"))
-    return {**found, "description": words} if words else found
+    return {**node, "description": words} if words else node

@@ -74,8 +74,8 @@ class Scale:
         In its base unit a number of unknown step has its own digits: 20 counted ns are not 20.0.
         """
         scaled = None if value is None else value / self.factor
-        own = 0.0 if self.factor == 1 else None
-        return number(scaled, digits, rounding, own if step is None else step / self.factor)
+        default = 0.0 if self.factor == 1 else None
+        return number(scaled, digits, rounding, default if step is None else step / self.factor)
 
 
 def scale_for(values: Iterable[float | None], unit: str) -> Scale:
@@ -240,9 +240,9 @@ def duration(value: float) -> str:
     """Return what something takes, about: "0.4 s", "12 s", "3 min 20 s", "1 h 5 min"."""
     if round(value) < 60:
         return f"{value:.0f} s" if round(value) else f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
+    minutes, remainder = divmod(round(value), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+        return f"{minutes} min {remainder} s" if remainder else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 

@@ -28,9 +28,9 @@ def folded(hosts: Iterable[str]) -> str:
     for (before, after), numbers in groups.items():
         padded = {len(number) for number in numbers if number[0] == "0" and number != "0"}
         for width in (0, *sorted(padded)):  # numbers with zeros before them have one width each
-            own = sorted(int(n) for n in numbers if (len(n) if len(n) in padded else 0) == width)
-            if own:
-                ranges = _ranges(own, width)
+            members = sorted(int(n) for n in numbers if (len(n) if len(n) in padded else 0) == width)
+            if members:
+                ranges = _ranges(members, width)
                 sets.append(f"{before}{ranges if ranges.isdecimal() else f'[{ranges}]'}{after}")
     return ",".join([*sets, *others])
 

@@ -28,7 +28,7 @@ def json_line(value: Any) -> str:  # noqa: ANN401
 
 
 def _escaped(text: str) -> str:
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401
