@@ -246,17 +246,3 @@ def test_identity_is_what_the_disk_says_of_itself_else_its_number(
     disk: dict[str, str], partition: dict[str, str] | None, expected: dict[str, str]
 ) -> None:
     assert devices.identity(disk, partition) == expected
-
-
-@pytest.mark.parametrize(
-    ("then", "now", "expected"),
-    [
-        ({"serial": "A", "size": "1"}, {"serial": "A", "size": "1"}, ""),
-        ({"serial": "A"}, {"serial": "B"}, "serial A when it was allowed, serial B now"),
-        ({"serial": "A"}, {"WWID": "B"}, "serial A when it was allowed, serial unknown now"),
-        ({"size": "1"}, {"size": "1", "WWID": "B"}, "WWID unknown when it was allowed, WWID B now"),
-        ({}, {"serial": "B"}, "serial unknown when it was allowed, serial B now"),
-    ],
-)
-def test_a_difference_is_told_in_words(then: dict[str, str], now: dict[str, str], expected: str) -> None:
-    assert devices.difference(then, now) == expected
