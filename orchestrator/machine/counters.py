@@ -197,8 +197,8 @@ def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
             case "vmstat":
                 counts = _named(text)
                 totals.update((name, counts[name]) for name in _VMSTAT & counts.keys())
-            case "pressure" if found := re.match(rb"some .* total=(\d+)", text):
-                totals[f"pressure_{part}_s"] = int(found[1]) / 1e6
+            case "pressure" if match := re.match(rb"some .* total=(\d+)", text):
+                totals[f"pressure_{part}_s"] = int(match[1]) / 1e6
             case "throttle_core" | "throttle_package" | "memory_errors":
                 totals[kind] += _number(text)
             case "oom" if "oom_kill" in (counts := _named(text)):

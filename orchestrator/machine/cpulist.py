@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-LARGEST: Final = 1 << 16  # more than any kernel numbers; a range beyond it is a mistake, not a machine
+MAX_INDEX: Final = 1 << 16  # more than any kernel numbers; a range beyond it is a mistake, not a machine
 
 
 def parse_ordered(text: str) -> tuple[int, ...]:
@@ -13,7 +13,7 @@ def parse_ordered(text: str) -> tuple[int, ...]:
 
     Takes the kernel's stride form, too: `0-7:2/4` is the first 2 of every 4, so 0, 1, 4, 5.
 
-    Raises ValueError for anything else, an empty item (`0,,1`) and numbers of `LARGEST` and more included.
+    Raises ValueError for anything else, an empty item (`0,,1`) and numbers of `MAX_INDEX` and more included.
     """
     text = text.strip()
     return tuple(cpu for item in text.split(",") for cpu in _range(item.strip())) if text else ()
@@ -49,7 +49,7 @@ def parse_mask(text: str) -> frozenset[int] | None:
     words = text.strip().split(",")
     if words[0] == "0xf...f":
         return None
-    if words == [""] or len(words) * 32 > LARGEST:
+    if words == [""] or len(words) * 32 > MAX_INDEX:
         raise ValueError(f"{text[:40]!r} is not a bitmask")
     bits = 0
     for word in words:
@@ -69,16 +69,16 @@ def _range(item: str) -> Iterable[int]:
         raise ValueError(f"{item!r} runs backwards")
     if not stride:
         return range(start, stop + 1)
-    used, slash, group = stride.partition("/")
-    if not (dash and slash) or not 0 < _number(used) <= _number(group):
+    count, slash, period = stride.partition("/")
+    if not (dash and slash) or not 0 < _number(count) <= _number(period):
         raise ValueError(f"{item!r} is not a range")
-    return (cpu for cpu in range(start, stop + 1) if (cpu - start) % _number(group) < _number(used))
+    return (cpu for cpu in range(start, stop + 1) if (cpu - start) % _number(period) < _number(count))
 
 
 def _number(text: str) -> int:
     # not int() alone: it takes "+1", "1_000", " 1" and the digits of other scripts
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not a number")
-    if len(text) > 6 or int(text) >= LARGEST:
+    if len(text) > 6 or int(text) >= MAX_INDEX:
         raise ValueError(f"{text} is more than any machine has")
     return int(text)

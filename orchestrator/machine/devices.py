@@ -127,11 +127,11 @@ def uses(number: str, system: System) -> tuple[str, ...]:
     the device is made of. Another partition of the disk, or another device of the same volume group, does not count.
     """
     copies = same_data(number, system)
-    below = {each: set(_below(each, system)) for each in copies}
+    below = {device: set(_below(device, system)) for device in copies}
     texts: dict[str, None] = {}
-    for each in copies:
-        known = {*copies, *(part for other in copies if other != each for part in below[other])}
-        texts |= dict.fromkeys(_uses(each, system, known))
+    for device in copies:
+        known = {*copies, *(part for other in copies if other != device for part in below[other])}
+        texts |= dict.fromkeys(_uses(device, system, known))
     return tuple(texts)
 
 
@@ -145,11 +145,11 @@ def _uses(number: str, system: System, known: Container[str]) -> Iterator[str]:
                 yield f"{_name(part, system)} is held by {_name(holder, system)}"
                 holders.append(holder)
     below = _below(number, system)
-    above = _closure(holders, lambda each: (*_holders(each, system), *_partitions(each, system)))
-    for each in (*above, *below):
-        yield from _claims(each, system)
-    for each in (number, *_disk(number, system), *below):
-        yield from _claims_of_file(each, system)
+    above = _closure(holders, lambda device: (*_holders(device, system), *_partitions(device, system)))
+    for device in (*above, *below):
+        yield from _claims(device, system)
+    for device in (number, *_disk(number, system), *below):
+        yield from _claims_of_file(device, system)
 
 
 def same_data(number: str, system: System) -> tuple[str, ...]:
@@ -157,9 +157,9 @@ def same_data(number: str, system: System) -> tuple[str, ...]:
     copies: dict[str, None] = {}
     waiting, known = [number], {number}
     while waiting:
-        each = waiting.pop()
-        copies[each] = None
-        parts = (each, *_disk(each, system), *_below(each, system))
+        device = waiting.pop()
+        copies[device] = None
+        parts = (device, *_disk(device, system), *_below(device, system))
         known |= set(parts)
         waiting += (new := {copy for part in parts for copy in _same_data(part, system)} - known)
         known |= new
@@ -211,11 +211,11 @@ def _disk(number: str, system: System) -> tuple[str, ...]:
 def _below(number: str, system: System) -> list[str]:
     """Return what a device and its disk are made of, down to the whole disks."""
 
-    def steps(each: str) -> list[str]:
-        slaves = [slave for slave in system.blocks[each].slaves if slave in system.blocks]
+    def steps(device: str) -> list[str]:
+        slaves = [slave for slave in system.blocks[device].slaves if slave in system.blocks]
         return [*slaves, *(disk for slave in slaves for disk in _disk(slave, system))]
 
-    return _closure([part for each in (number, *_disk(number, system)) for part in steps(each)], steps)
+    return _closure([part for device in (number, *_disk(number, system)) for part in steps(device)], steps)
 
 
 def _same_data(number: str, system: System) -> tuple[str, ...]:
@@ -230,10 +230,10 @@ def _closure(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> list
     reached: dict[str, None] = {}
     waiting = list(start)
     while waiting:
-        each = waiting.pop(0)
-        if each not in reached:
-            reached[each] = None
-            waiting += step(each)
+        device = waiting.pop(0)
+        if device not in reached:
+            reached[device] = None
+            waiting += step(device)
     return list(reached)
 
 

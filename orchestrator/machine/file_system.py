@@ -122,23 +122,25 @@ def findings(
     system: FileSystem, other_place: str = "--scratch names a folder on the file system to be measured"
 ) -> list[Finding]:
     """Return what changes the meaning of storage figures on a file system; `other_place` is the fix. Pure."""
-    found = []
+    faults: list[Finding] = []
     if why := _KINDS.get(system.kind, _KINDS.get(system.kind.partition(".")[0], "")):
-        found.append(warning(f"{system.point} is {system.kind}", why, other_place))
+        faults.append(warning(f"{system.point} is {system.kind}", why, other_place))
     if system.encrypted or system.kind == "ecryptfs":
         text = f"{system.source} at {system.point} is encrypted"
-        found.append(warning(text, "a CPU works on every block: it limits what the disk can do", other_place))
+        faults.append(
+            warning(text, "a CPU works on every block: it limits what the disk can do", other_place)
+        )
     mounted, remount = f"{system.point} is mounted with", "mount -o remount,{} " + system.point
     for option in system.options:
         effect = _OPTIONS.get(option) or _OPTIONS.get(option.partition("=")[0])
         if effect and option != "compress=no":
-            found.append(warning(f"{mounted} {option}", effect[0], remount.format(effect[1])))
+            faults.append(warning(f"{mounted} {option}", effect[0], remount.format(effect[1])))
     if system.kind not in IN_MEMORY and "discard" in system.options:
         why = "what a cell removes is given back to the device while the next one runs"
-        found.append(note(f"{mounted} discard", why, remount.format("nodiscard")))
+        faults.append(note(f"{mounted} discard", why, remount.format("nodiscard")))
     free, size = system.free_bytes, system.size_bytes
     if system.kind not in IN_MEMORY and size and size - free > NEARLY_FULL * size:
         text = f"{system.point} has {size_text(free)} of {size_text(size)} left"
         why = "files on a nearly full file system are in pieces, and SSDs are slow then"
-        found.append(warning(text, why, f"free some, or {other_place}"))
-    return found
+        faults.append(warning(text, why, f"free some, or {other_place}"))
+    return faults

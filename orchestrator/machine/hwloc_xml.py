@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from orchestrator.machine.assemble import Node, assemble, name_kinds
-from orchestrator.machine.cpulist import LARGEST, parse_mask
+from orchestrator.machine.cpulist import MAX_INDEX, parse_mask
 from orchestrator.machine.topology import Cache, Cpus, Topology
 from parsers.errors import UserError
 
@@ -159,7 +159,7 @@ def _mask(element: ET.Element, name: str) -> Cpus | None:
 
 def _os_index(element: ET.Element, kind: str) -> int:
     index = element.get("os_index")
-    if index is None or not 0 <= int(index) < LARGEST:
+    if index is None or not 0 <= int(index) < MAX_INDEX:
         raise ValueError(f"a {kind} without a usable os_index ({index})")
     return int(index)
 
@@ -175,9 +175,9 @@ def _osdev_kind(element: ET.Element, version: int) -> str | None:
 
 def _distances_v2(table: ET.Element) -> dict[tuple[int, int], int]:
     """Read hwloc 2.x's matrix of NUMA latencies; other matrices (bandwidths, GPUs) give {}."""
-    about = table.get("type"), table.get("indexing"), table.get("name", "NUMALatency")
+    marks = table.get("type"), table.get("indexing"), table.get("name", "NUMALatency")
     means_latency = int(table.get("kind", "0")) & 4
-    if about != ("NUMANode", "os", "NUMALatency") or not means_latency:
+    if marks != ("NUMANode", "os", "NUMALatency") or not means_latency:
         return {}
     indexes = [int(i) for part in table.findall("indexes") for i in (part.text or "").split()]
     values = [int(v) for part in table.findall("u64values") for v in (part.text or "").split()]

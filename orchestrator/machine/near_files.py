@@ -11,13 +11,13 @@ from parsers.errors import like
 
 def near_files(path: Path | str, endings: Sequence[str]) -> str:
     """Return "did you mean 'labs/lab1.yaml'?" for a path that does not exist, by the files next to it; "" if none is similar."""
-    wanted = Path(path)
-    stem = wanted.stem if wanted.suffix[1:] in endings else wanted.name
+    missing = Path(path)
+    stem = missing.stem if missing.suffix[1:] in endings else missing.name
     try:
-        names = [name for name in sorted(os.listdir(wanted.parent)) if name.rpartition(".")[2] in endings]  # noqa: PTH208
+        names = [name for name in sorted(os.listdir(missing.parent)) if name.rpartition(".")[2] in endings]  # noqa: PTH208
     except OSError:
         return ""
     stems = {Path(name).stem: name for name in reversed(names)}  # with their endings all names are similar
     part_of = [name for name in names if len(stem) > 2 and stem in name]
     near = stems.get(stem) or stems.get(like(stem, stems)) or next(iter(part_of), "")
-    return f"did you mean {str(wanted.parent / near)!r}?" if near else ""
+    return f"did you mean {str(missing.parent / near)!r}?" if near else ""

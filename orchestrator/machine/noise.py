@@ -120,11 +120,11 @@ def of_processes(
 
 def of_throttling(before: Mapping[str, int], after: Mapping[str, int]) -> list[Finding]:
     """Return whether heat slowed CPUs down between two readings of the counters, else since boot."""
-    now = sum(count - before.get(path, count) for path, count in after.items())
-    if now > 0:
+    recent = sum(count - before.get(path, count) for path, count in after.items())
+    if recent > 0:
         return [
             warning(
-                f"CPUs are throttled for their heat, {now} times just now",
+                f"CPUs are throttled for their heat, {recent} times just now",
                 "the clock falls while a tool runs",
                 "check fans and air flow, or let it cool",
             )

@@ -202,12 +202,12 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
     Text, numbers with their unit in the name, or the memory modules, which only root can read. Programs (lscpu,
     dmidecode) are asked only about this machine, not for a copy of a /sys.
     """
-    here = sys == SYS
+    is_this_machine = sys == SYS
     cpu = sys / "devices/system/cpu"
-    lscpu = _table(_output("lscpu")) if here else {}
+    lscpu = _table(_output("lscpu")) if is_this_machine else {}
     cpuinfo = _table((read_text(proc / "cpuinfo") or "").split("\n\n")[0])
     memory = _table(read_text(proc / "meminfo") or "")
-    modules = dimms(_output("dmidecode", "-t", "memory")) if here and os.geteuid() == 0 else ()
+    modules = dimms(_output("dmidecode", "-t", "memory")) if is_this_machine and os.geteuid() == 0 else ()
     uptime = read_word(proc / "uptime").split()
 
     def dmi(*names: str) -> str | None:

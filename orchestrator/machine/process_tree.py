@@ -94,10 +94,10 @@ def reap(spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None
     `spare` are children that somebody else waits for; None: there are none, and /proc need not be read.
     """
     alive = False
-    for wanted in [-1] if spare is None else [pid for pid in children(os.getpid()) if pid not in spare]:
+    for target in [-1] if spare is None else [pid for pid in children(os.getpid()) if pid not in spare]:
         with contextlib.suppress(ChildProcessError):  # that was the last one
             while True:
-                pid, status, usage = os.wait4(wanted, os.WNOHANG)
+                pid, status, usage = os.wait4(target, os.WNOHANG)
                 if not pid:
                     alive = True
                     break

@@ -105,26 +105,26 @@ def follow(path: Path) -> Path:
     The last link must be a trusted user's. A link on the way, too, for root and in folders where others may add one,
     as with the kernel's protected_symlinks.
     """
-    here, parts, links, is_root = Path("/"), [*reversed(path.absolute().parts[1:])], 0, os.geteuid() == 0
+    folder, parts, links, is_root = Path("/"), [*reversed(path.absolute().parts[1:])], 0, os.geteuid() == 0
     while parts:
         part = parts.pop()
-        step = here.parent if part == ".." else here / part
+        step = folder.parent if part == ".." else folder / part
         try:
             status = step.lstat()
         except (FileNotFoundError, NotADirectoryError):
             status = None
         if status is None or not stat.S_ISLNK(status.st_mode):
-            here = step
+            folder = step
             continue
-        is_shared = here.stat().st_mode & (stat.S_ISVTX | stat.S_IWOTH)
+        is_shared = folder.stat().st_mode & (stat.S_ISVTX | stat.S_IWOTH)
         if status.st_uid not in _trusted_owners() and (is_root or is_shared or not parts):
             raise PermissionError(errno.EPERM, f"{step} is a link of the user {user_name(status.st_uid)}")
         if (links := links + 1) > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         target = step.readlink()
-        here = Path("/") if target.is_absolute() else here
+        folder = Path("/") if target.is_absolute() else folder
         parts += reversed(target.parts[target.is_absolute() :])
-    return here
+    return folder
 
 
 @contextlib.contextmanager
@@ -142,8 +142,8 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
         return
     folder = _open_folder(real.parent)  # nobody can exchange a folder that is open, nor a file
     try:
-        handle, made = tempfile.mkstemp(prefix=f".{real.name}.", dir=f"/proc/self/fd/{folder}")
-        name = Path(made).name
+        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=f"/proc/self/fd/{folder}")
+        name = Path(name).name
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file

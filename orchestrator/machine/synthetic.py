@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.machine.assemble import Node, assemble
-from orchestrator.machine.cpulist import LARGEST, parse_ordered
+from orchestrator.machine.cpulist import MAX_INDEX, parse_ordered
 from orchestrator.machine.topology import Cache, Cpus, Topology
 from parsers.errors import UserError
 from parsers.units import size_bytes
@@ -88,8 +88,8 @@ def _levels(text: str) -> list[_Level]:
         if levels and levels[-1].type == "pu":
             raise ValueError("PUs come last")
         total *= int(match["count"] or 1)
-        if total > LARGEST:
-            raise ValueError(f"more than {LARGEST} objects")
+        if total > MAX_INDEX:
+            raise ValueError(f"more than {MAX_INDEX} objects")
         attributes = _attributes(match["attributes"] or "")
         levels.append(_Level(type=type_, total=total, attached=attached, attributes=attributes))
         rest = rest[match.end() :]

@@ -99,12 +99,12 @@ def _caches(files: Files, online: Cpus) -> list[Cache]:
     """Return each cache once, though every PU that shares it describes it."""
     caches: dict[tuple[int, str, Cpus], Cache] = {}
     for path, level in files.items():
-        found = re.fullmatch(rf"({CPU}/cpu(\d+)/cache/index\d+)/level", path)
-        if not found or int(found[2]) not in online:
+        match = re.fullmatch(rf"({CPU}/cpu(\d+)/cache/index\d+)/level", path)
+        if not match or int(match[2]) not in online:
             continue
-        kind = files.get(f"{found[1]}/type", "Unified").strip().lower()
-        shared = (_cpulist(files, f"{found[1]}/shared_cpu_list") | {int(found[2])}) & online
-        size = re.fullmatch(r"(\d+)K", files.get(f"{found[1]}/size", "").strip())
+        kind = files.get(f"{match[1]}/type", "Unified").strip().lower()
+        shared = (_cpulist(files, f"{match[1]}/shared_cpu_list") | {int(match[2])}) & online
+        size = re.fullmatch(r"(\d+)K", files.get(f"{match[1]}/size", "").strip())
         caches[int(level), kind, shared] = Cache(
             level=int(level),
             kind=kind,
@@ -131,4 +131,4 @@ def _cpulist(files: Files, path: str) -> Cpus:
 
 
 def _numbers_in(files: Files, pattern: str) -> list[int]:
-    return sorted({int(found[1]) for path in files if (found := re.match(pattern, path))})
+    return sorted({int(match[1]) for path in files if (match := re.match(pattern, path))})

@@ -6,7 +6,7 @@ from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Placement
 
-MOST_PUS = 64
+MAX_PUS = 64
 """PUs of a node that are drawn one by one; more are counted."""
 
 _RANKS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -26,11 +26,11 @@ def draw(placement: Placement, topology: Topology) -> str:
     bound = {node for group in placement.groups for node in (*group.membind, *group.interleave)}
     parts = []
     for node in topology.numa_nodes:
-        if len(node.cpus) <= MOST_PUS:
+        if len(node.cpus) <= MAX_PUS:
             shown = "".join(signs.get(cpu, "·") for cpu in node.cpus)
         else:
-            taken = [cpu for cpu in node.cpus if cpu in signs]
-            shown = f"{format_cpulist(taken) or 'none'} of {len(node.cpus)} PUs "
+            chosen = [cpu for cpu in node.cpus if cpu in signs]
+            shown = f"{format_cpulist(chosen) or 'none'} of {len(node.cpus)} PUs "
         memory = "◄" if node.os_index in bound else ""
         if shown or memory:
             parts.append(f"node {node.os_index} {shown}{memory}".rstrip())

@@ -51,10 +51,10 @@ class Waiting:
 
     def move_to(self, cpus: Collection[int]) -> None:
         """Keep to `cpus`; none: the whole mask. Where it is kept to them already, that costs nothing."""
-        wanted = frozenset(cpus) or self.mask
-        if wanted == self._on:
+        cpuset = frozenset(cpus) or self.mask
+        if cpuset == self._on:
             return
-        self._on = wanted
+        self._on = cpuset
         for thread in map(int, os.listdir("/proc/self/task")):  # noqa: PTH208 (numbers, not paths)
             with contextlib.suppress(OSError):  # it ended meanwhile, or none of these CPUs is left to us
-                os.sched_setaffinity(thread, wanted)
+                os.sched_setaffinity(thread, cpuset)

@@ -72,12 +72,12 @@ def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Me
         if number not in usable:
             why = "may not be used here (cpuset)" if nodes[number].has_memory else "has no memory"
             raise Unplaceable(f"memory numa_node {number} {why}; usable: {format_cpulist(usable)}")
-    wanted = set(selector.numbers)
-    if wanted == set(homes) and not homeless:
+    chosen = set(selector.numbers)
+    if chosen == set(homes) and not homeless:
         relation = "local"
     else:
-        relation = "mixed" if wanted & set(homes) else _relation(wanted, group, topology)
-    return Memory(relation=relation, membind=tuple(sorted(wanted)))
+        relation = "mixed" if chosen & set(homes) else _relation(chosen, group, topology)
+    return Memory(relation=relation, membind=tuple(sorted(chosen)))
 
 
 def beside(where: str, relation: str) -> str:

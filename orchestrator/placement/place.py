@@ -70,27 +70,27 @@ def expand_each(place: Place, topology: Topology) -> tuple[Place, ...]:
 
 def _every_memory(kind: str, topology: Topology) -> list[int]:
     if kind == "each memory-only node":
-        there = memory_only(topology)
-        if not there:
+        nodes_here = memory_only(topology)
+        if not nodes_here:
             raise Unplaceable("each memory-only node: every NUMA node with memory has CPUs here")
-        listed_nodes = format_cpulist(node.os_index for node in there)
+        listed_nodes = format_cpulist(node.os_index for node in nodes_here)
         refusal = f"each memory-only node: numa_node {listed_nodes} may not be used here (cpuset)"
     else:
-        there = tuple(node for node in topology.numa_nodes if node.has_memory)
+        nodes_here = tuple(node for node in topology.numa_nodes if node.has_memory)
         refusal = "memory on each numa_node: no NUMA node with memory is allowed here"
-    if not (nodes := [node.os_index for node in there if node.allowed]):
+    if not (nodes := [node.os_index for node in nodes_here if node.allowed]):
         raise Unplaceable(refusal)
     return nodes
 
 
 def _every(kind: str, topology: Topology) -> list[str]:
-    one = kind.removeprefix("each ")
-    base = one.removeprefix("pair of ").removesuffix("s") if one in NUMBERED_PAIRS else one
+    unit = kind.removeprefix("each ")
+    base = unit.removeprefix("pair of ").removesuffix("s") if unit in NUMBERED_PAIRS else unit
     usable = [n for n, cpus in _objects(base, topology).items() if topology.allowed_cpus.intersection(cpus)]
     words = (
-        [f"{one} {a},{b}" for a, b in itertools.combinations(usable, 2)]
-        if one in NUMBERED_PAIRS
-        else [f"{one} {n}" for n in usable]
+        [f"{unit} {a},{b}" for a, b in itertools.combinations(usable, 2)]
+        if unit in NUMBERED_PAIRS
+        else [f"{unit} {n}" for n in usable]
     )
     if not words:
         raise Unplaceable(f"{kind}: {_inventory(topology)}")
@@ -345,10 +345,10 @@ def _pair(selector: Selector, topology: Topology) -> tuple[int, int]:
             pair = [first[package] for package in sorted(first)[:2]] if len(first) > 1 else []
             reason = "there is only one that may be used"
         case _:
-            one = selector.kind.removeprefix("pair of ").removesuffix("s")
-            known = {core.package if one == "package" else core.index: core for core in reversed(cores)}
+            unit = selector.kind.removeprefix("pair of ").removesuffix("s")
+            known = {core.package if unit == "package" else core.index: core for core in reversed(cores)}
             if missing := [n for n in selector.numbers if n not in known]:
-                reason = f"{one} {listed(missing)} cannot be used"
+                reason = f"{unit} {listed(missing)} cannot be used"
             else:
                 pair = [known[n] for n in selector.numbers]
     if not pair:

@@ -93,13 +93,13 @@ def _read(text: str, forms: tuple[str, ...]) -> Selector:
 def _selector(words: str, forms: tuple[str, ...]) -> Selector:
     if words in forms and not words.endswith((" N", " A,B", " DEVICE")):
         return Selector(kind=words)
-    if found := re.fullmatch(r"near (\S+)", words):
+    if match := re.fullmatch(r"near (\S+)", words):
         if "near DEVICE" in forms:
-            return Selector(kind="near", device=found[1].removeprefix("/dev/"))
-    elif found := re.fullmatch(r"(pair of packages|pair of cores|[a-z_]+) ([\d ,-]+)", words):
-        kind = found[1]
+            return Selector(kind="near", device=match[1].removeprefix("/dev/"))
+    elif match := re.fullmatch(r"(pair of packages|pair of cores|[a-z_]+) ([\d ,-]+)", words):
+        kind = match[1]
         if f"{kind} N" in forms or f"{kind} A,B" in forms:
-            return Selector(kind=kind, numbers=_numbers(found[2], kind))
+            return Selector(kind=kind, numbers=_numbers(match[2], kind))
     elif words in NUMBERED and f"{words} N" in forms:
         raise ValueError(f"{words!r} needs a number: `{words} 0`, or `each {words}`")
     raise ValueError(_unknown(words, forms))
