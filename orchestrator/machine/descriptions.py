@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.hwloc_xml import topology_from_xml
-from orchestrator.machine.sysfs import from_files
+from orchestrator.machine.sysfs import topology_from_files
 from orchestrator.machine.topology import Device, Topology
 from parsers.errors import UserError
 
@@ -49,7 +49,7 @@ def topology_from_capture(text: str, place: str = "capture") -> Topology:
     try:
         capture = json.loads(text)
         devices = [Device(name=name, kind=kind, numa_node=node) for name, kind, node in capture["devices"]]
-        system = from_files(capture["files"], devices)
+        system = topology_from_files(capture["files"], devices, place)
         allowed = {what: parse_cpulist(cpus) for what, cpus in capture.get("allowed", {}).items()}
         xml = capture.get("hwloc")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

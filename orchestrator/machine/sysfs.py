@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -13,20 +12,6 @@ from orchestrator.machine.topology import Cache, Cpus, Device, Topology
 from parsers.errors import UserError
 
 Files = Mapping[str, str]
-
-
-def topology_from_files(files: Files, devices: Iterable[Device] = ()) -> Topology:
-    """Read the kernel's description: the texts of WANTED_FILES below /sys, by their path there.
-
-    It does not say what this process may use: `limited` does that.
-
-    Raises UserError if the files name no CPU.
-    """
-    try:
-        return from_files(files, devices)
-    except (ValueError, IndexError) as error:
-        raise UserError("/sys/devices/system", f"cannot be read: {error}") from error
-
 
 CPU: Final = "devices/system/cpu"
 ONLINE: Final = f"{CPU}/online"
@@ -41,8 +26,22 @@ WANTED_FILES: Final = (
 )
 
 
-def from_files(files: Files, devices: Iterable[Device]) -> Topology:
-    """Return what the files say. Raises ValueError where no CPU is online."""
+def topology_from_files(
+    files: Files, devices: Iterable[Device] = (), place: str = "/sys/devices/system"
+) -> Topology:
+    """Read the kernel's description: the texts of WANTED_FILES below /sys, by their path there.
+
+    It does not say what this process may use: `limited` does that.
+
+    Raises UserError if the files name no CPU, or hold something else.
+    """
+    try:
+        return _from_files(files, devices)
+    except (ValueError, IndexError) as error:
+        raise UserError(place, f"cannot be read: {error}") from error
+
+
+def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
     online = _cpulist(files, ONLINE) or frozenset(_numbers_in(files, rf"{CPU}/cpu(\d+)/topology/"))
     if not online:
         raise ValueError("no CPU is online")
@@ -64,7 +63,7 @@ def from_files(files: Files, devices: Iterable[Device]) -> Topology:
     nodes, distances = _nodes(files, online)
     caches = _caches(files, online)
     around = {*cores, *packages, *inner, *(n.cpus for n in nodes), *(frozenset(c.cpus) for c in caches)}
-    topology = assemble(
+    return assemble(
         cores=in_tree_order(cores, around),
         packages=[
             (index if index >= 0 else None, cpus)
@@ -73,15 +72,15 @@ def from_files(files: Files, devices: Iterable[Device]) -> Topology:
         nodes=nodes,
         caches=caches,
         distances=distances,
+        devices=[(device.name, device.kind, device.numa_node) for device in devices],
         isolated=_cpulist(files, f"{CPU}/isolated"),
         offline=_cpulist(files, f"{CPU}/present") - online,
         kinds=name_kinds(_kinds(files, online)),
     )
-    return dataclasses.replace(topology, devices=tuple(sorted(devices, key=lambda d: (d.kind, d.name))))
 
 
 def _nodes(files: Files, online: Cpus) -> tuple[list[Node], dict[tuple[int, int], int]]:
-    """Return the NUMA nodes and the distances between them, of nodes that tell all of theirs."""
+    """Return the NUMA nodes and the distances between them, of nodes that have a complete row."""
     nodes: list[Node] = []
     distances: dict[tuple[int, int], int] = {}
     numbers = _numbers_in(files, rf"{NODE}/node(\d+)/")

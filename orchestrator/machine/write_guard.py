@@ -81,15 +81,6 @@ class Kernel:
 HERE: Final = Kernel()
 
 
-class _Refused(Exception):
-    """The device must not be written to: why, and what to do."""
-
-    def __init__(self, cause: str, hint: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-        self.hint = hint
-
-
 def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
     """Return the real path and the identity of a device named with --allow-write.
 
@@ -103,11 +94,11 @@ def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
         number, node = _block_device(real, path, kernel)
         with contextlib.suppress(OSError):  # an imagined machine has no such folder
             if why := other_writers(Path(real).parent):
-                raise _Refused(f"another user could exchange {path}: {why}", _NODE_HINT)
+                raise _refusal(f"another user could exchange {path}: {why}", _NODE_HINT)
         _refuse_used(number, node, path, kernel)
         return real, _identity(number, path, kernel)
-    except _Refused as refused:
-        raise UserError("--allow-write", refused.cause, refused.hint) from refused
+    except PinsweepError as error:
+        raise UserError("--allow-write", error.cause, error.hint) from error
 
 
 def check(path: str, identity: Mapping[str, str], kernel: Kernel = HERE) -> None:
@@ -116,13 +107,14 @@ def check(path: str, identity: Mapping[str, str], kernel: Kernel = HERE) -> None
     `identity` is what `allow` returned. Raises PinsweepError if not. A sweep lasts for hours, and a disk that is plugged
     in meanwhile takes over a name.
     """
-    try:
-        number, node = _block_device(path, path, kernel)
-        if other := devices.difference(identity, _identity(number, path, kernel)):
-            raise PinsweepError("not started", f"{path} is another device now: {other}")
-        _refuse_used(number, node, path, kernel)
-    except _Refused as refused:
-        raise PinsweepError("not started", refused.cause, refused.hint) from refused
+    number, node = _block_device(path, path, kernel)
+    if other := devices.difference(identity, _identity(number, path, kernel)):
+        raise _refusal(f"{path} is another device now: {other}")
+    _refuse_used(number, node, path, kernel)
+
+
+def _refusal(cause: str, hint: str = "") -> PinsweepError:
+    return PinsweepError("not started", cause, hint)
 
 
 def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
@@ -131,11 +123,11 @@ def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
     if kind == "block":
         return number, real
     if kind != "char":
-        raise _Refused(f"{path} is not a device", "name the block device to overwrite, e.g. /dev/nvme1n1")
+        raise _refusal(f"{path} is not a device", "name the block device to overwrite, e.g. /dev/nvme1n1")
     # by its number: a node may bear any name
     name = devices.namespace_of((kernel.sys / "dev" / "char" / number).resolve().name)
     if not name:
-        raise _Refused(
+        raise _refusal(
             f"{path} is a character device, and not one of an NVMe namespace",
             "name a block device, e.g. /dev/nvme1n1, or an NVMe namespace, e.g. /dev/ng1n1",
         )
@@ -147,7 +139,7 @@ def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
 
 
 def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
-    """Raise _Refused unless nothing uses the device and the kernel gives it to this process alone."""
+    """Raise PinsweepError unless nothing uses the device and the kernel gives it to this process alone."""
     try:
         system = read_system(kernel)
     except (OSError, ValueError) as error:
@@ -171,15 +163,15 @@ def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
             raise _unknown(path, f"{claimed} cannot be opened: {error.strerror}") from error
 
 
-def _in_use(path: str, how: str) -> _Refused:
-    return _Refused(
+def _in_use(path: str, how: str) -> PinsweepError:
+    return _refusal(
         f"{path} is in use: {how}",
         "release it first; a device of a file system, swap or RAID is not overwritten",
     )
 
 
-def _unknown(path: str, why: str) -> _Refused:
-    return _Refused(
+def _unknown(path: str, why: str) -> PinsweepError:
+    return _refusal(
         f"whether {path} is in use cannot be found out: {why}",
         "such a device is not overwritten; name one that can be examined here",
     )
