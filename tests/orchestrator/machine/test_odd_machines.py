@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from orchestrator.plan.prepare import PlanOptions, prepare
+from tests.machines import CORPUS, FIXTURES
 
 PROJECT = Path(__file__).resolve().parents[3]
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", PROJECT / "shared" / "corpus"))
 REASONS = {
     "no SMT": "no core has two PUs that may be used",
     "no cache": "no two cores are known to share a cache",
@@ -28,7 +27,7 @@ def table() -> list[dict[str, str]]:
 
 def find(name: str) -> Path:
     if name.endswith(".json") or name.startswith("cpuset"):
-        return PROJECT / "tests" / "fixtures" / "hwloc" / name
+        return FIXTURES / name
     found = next(CORPUS.glob(f"*/hwloc/{name}"), None)
     return found or pytest.skip(f"the corpus is not here: no {name} in {CORPUS}")
 

@@ -17,8 +17,8 @@ from orchestrator.machine.facts import MemoryModule
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.sysfs import topology_from_files
 from parsers.errors import UserError
+from tests.machines import FIXTURES
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"
 REPOSITORY = Path(__file__).resolve().parents[3]
 linux_only = pytest.mark.skipif(
     not Path("/sys/devices/system/cpu/online").exists(), reason="not Linux, or no /sys"

@@ -3,12 +3,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import os
 import re
 import shutil
 import subprocess
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.assemble import name_kinds
-from orchestrator.machine.cpulist import parse_cpulist
 from orchestrator.machine.descriptions import (
     disagreements,
     joined,
@@ -30,10 +26,8 @@ from orchestrator.machine.sysfs import topology_from_files
 from orchestrator.machine.topology import PU, Topology
 from parsers import numactl
 from parsers.errors import UserError
+from tests.machines import CORPUS, FIXTURES, MACHINES, corpus, described, read
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
-MACHINES = tomllib.loads((FIXTURES / "machines.toml").read_text(encoding="utf-8"))["machines"]
 GUESTS = (
     "two-socket-smt",
     "two-socket-interleaved",
@@ -42,24 +36,6 @@ GUESTS = (
     "memory-only-node",
     "cpu5-offline",
 )
-
-
-def described(machine: dict[str, Any]) -> Topology:
-    file = FIXTURES / machine["machine"]
-    topology = topology_from_text(file.read_text(encoding="utf-8") if file.is_file() else machine["machine"])
-    allowed = {what: parse_cpulist(text) for what, text in machine.get("allowed", {}).items()}
-    return topology.limited(allowed.get("cpus"), allowed.get("nodes"))
-
-
-def fixture(name: str) -> Topology:
-    return topology_from_text((FIXTURES / name).read_text(encoding="utf-8"), name)
-
-
-def corpus(name: str) -> Topology:
-    path = CORPUS / name
-    if not path.is_file():
-        pytest.skip(f"the corpus is not here: no {path}")
-    return topology_from_text(path.read_text(encoding="utf-8"), name)
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m["name"])
@@ -159,16 +135,16 @@ def test_a_cpuset_in_the_xml_limits_what_is_allowed() -> None:
 
 
 def test_limits_only_ever_narrow() -> None:
-    narrow = fixture("cpuset-of-3.xml").limited({1, 5}, {0, 1})
+    narrow = read("cpuset-of-3.xml").limited({1, 5}, {0, 1})
 
     assert narrow.allowed_cpus == {1, 5}
     assert narrow.allowed_nodes == {0}
     assert narrow.limited(range(8), {0, 1}) == narrow
-    assert 5 not in fixture("cpu5-offline.json").limited(range(8)).allowed_cpus
+    assert 5 not in read("cpu5-offline.json").limited(range(8)).allowed_cpus
 
 
 def test_offline_cpus_are_known_by_number_only() -> None:
-    (offline,) = [pu for pu in fixture("cpu5-offline.xml").pus if not pu.online]
+    (offline,) = [pu for pu in read("cpu5-offline.xml").pus if not pu.online]
 
     assert offline == PU(os_index=5, core=None, package=None, numa_node=None, online=False, allowed=False)
 
@@ -180,8 +156,8 @@ def test_core_kinds() -> None:
     assert name_kinds(cores) == {0: "performance", 1: "performance", 2: "efficiency"}
     assert name_kinds(arm) == {0: "kind 0", 1: "kind 1", 2: "kind 2"}
     assert name_kinds([("", 1024, frozenset({0})), ("", 1024, frozenset({1}))]) == {}
-    assert {core.kind for core in fixture("hybrid-cores.json").cores[:4]} == {"performance"}
-    assert {core.kind for core in fixture("hybrid-cores.json").cores[4:]} == {"efficiency"}
+    assert {core.kind for core in read("hybrid-cores.json").cores[:4]} == {"performance"}
+    assert {core.kind for core in read("hybrid-cores.json").cores[4:]} == {"efficiency"}
     # frequencies alone make no kinds: hwloc lists one for each
     assert {pu.kind for pu in corpus("published/hwloc/v2_power8gpudistances.xml").pus} == {""}
 
@@ -282,7 +258,7 @@ def test_a_damaged_file_is_read_or_refused_and_never_crashes(data: st.DataObject
 
 @pytest.mark.parametrize("guest", GUESTS)
 def test_hwloc_and_the_kernel_tell_the_same_machine(guest: str) -> None:
-    hwloc, kernel = fixture(f"{guest}.xml"), fixture(f"{guest}.json")
+    hwloc, kernel = read(f"{guest}.xml"), read(f"{guest}.json")
 
     for name in ("cores", "packages", "caches", "distances"):
         assert getattr(hwloc, name) == getattr(kernel, name)
@@ -291,7 +267,7 @@ def test_hwloc_and_the_kernel_tell_the_same_machine(guest: str) -> None:
 
 
 def test_what_is_joined_has_the_kernels_nodes_and_hwlocs_place_of_them() -> None:
-    both = joined(fixture("memory-only-node.xml"), fixture("memory-only-node.json"))
+    both = joined(read("memory-only-node.xml"), read("memory-only-node.json"))
 
     assert [node.cpus for node in both.numa_nodes] == [(0, 1), (2, 3), ()]
     assert both.numa_nodes[2].near_cpus == (0, 1)
@@ -300,7 +276,7 @@ def test_what_is_joined_has_the_kernels_nodes_and_hwlocs_place_of_them() -> None
 
 
 def test_the_kernels_word_counts_where_hwloc_sees_another_machine() -> None:
-    hwloc, kernel = fixture("two-socket-smt.xml"), fixture("cpu5-offline.json")
+    hwloc, kernel = read("two-socket-smt.xml"), read("cpu5-offline.json")
 
     assert joined(hwloc, kernel) == kernel
     assert [text.partition(":")[0] for text in disagreements(hwloc, kernel)] == [
@@ -311,7 +287,7 @@ def test_the_kernels_word_counts_where_hwloc_sees_another_machine() -> None:
 
 
 def test_cores_are_numbered_along_the_tree_where_cpus_are_dealt_out_in_turn() -> None:
-    cores = fixture("two-socket-interleaved.json").cores
+    cores = read("two-socket-interleaved.json").cores
 
     assert [core.cpus[0] for core in cores] == [0, 2, 4, 6, 1, 3, 5, 7]  # as lstopo's Core L#0 to L#7
 
@@ -518,4 +494,4 @@ node   0   1
     ],
 )  # fmt: skip
 def test_where_numactl_contradicts_the_kernel(text: str, said: list[str]) -> None:
-    assert numactl_disagreements(numactl.parse(text), fixture("two-socket-smt.json")) == said
+    assert numactl_disagreements(numactl.parse(text), read("two-socket-smt.json")) == said

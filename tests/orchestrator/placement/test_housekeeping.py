@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.cpulist import parse_cpulist
-from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.probe import read_topology
-from orchestrator.machine.topology import Topology
 from orchestrator.model import Place
 from orchestrator.placement.housekeeping import Waiting, housekeeping_cpus
 from orchestrator.placement.place import resolve
 from orchestrator.placement.selectors import Unplaceable
 from orchestrator.run.process import Stop, run_process
 from orchestrator.run.watchdog import Watchdog
+from tests.machines import MACHINES, read
 from tests.waits import PATIENCE_S
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"
-MACHINES = tomllib.loads((FIXTURES / "machines.toml").read_text(encoding="utf-8"))["machines"]
 TWO_SOCKET_SMT = (
     "pack:2 [numa] core:2 pu:2(indexes=core:pu)"  # siblings 0/4, 1/5 in node 0, 2/6, 3/7 in node 1
 )
@@ -35,11 +31,6 @@ needs_two_cores = pytest.mark.skipif(
     len({core.index for core in read_topology().cores if set(core.cpus) & os.sched_getaffinity(0)}) < 2,
     reason="one core: there is nowhere to go",
 )
-
-
-def read(description: str) -> Topology:
-    file = FIXTURES / description
-    return topology_from_text(file.read_text(encoding="utf-8") if file.is_file() else description)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import os
 import re
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from orchestrator.machine.cpulist import parse_cpulist, parse_ordered
+from orchestrator.machine.cpulist import parse_ordered
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Group, Place, Placement
@@ -19,17 +17,7 @@ from orchestrator.placement.place import expand_each, numactl, resolve
 from orchestrator.placement.selectors import CPUS, Selectors, Unplaceable, problems
 from orchestrator.placement.selectors import MEMORY as MEMORY_FORMS
 from parsers.errors import UserError
-
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
-MACHINES = tomllib.loads((FIXTURES / "machines.toml").read_text(encoding="utf-8"))["machines"]
-
-
-def described(machine: dict[str, Any]) -> Topology:
-    file = FIXTURES / machine["machine"]
-    topology = topology_from_text(file.read_text(encoding="utf-8") if file.is_file() else machine["machine"])
-    allowed = {what: parse_cpulist(text) for what, text in machine.get("allowed", {}).items()}
-    return topology.limited(allowed.get("cpus"), allowed.get("nodes"))
+from tests.machines import CORPUS, MACHINES, described
 
 
 def place(row: dict[str, Any]) -> Place:
