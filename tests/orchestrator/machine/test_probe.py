@@ -41,23 +41,8 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 
 @linux_only
-def test_this_machine_is_what_numactl_says() -> None:
-    if shutil.which("numactl") is None:
-        pytest.skip("numactl is not installed")
-    done = subprocess.run(["numactl", "--hardware"], capture_output=True, text=True, check=True)
-    if "available:" not in done.stdout:
-        pytest.skip(f"numactl knows no nodes here: {done.stdout.strip()}")
-
-    topology = probe.read_topology()
-
-    lines = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
-    for node in topology.numa_nodes:
-        listed = lines.get(f"node {node.os_index} cpus", "")
-        assert node.cpus == tuple(int(cpu) for cpu in listed.split() if cpu.isdigit())
-        # the kernel may give and take memory while we look (virtual machines), so no exact number
-        size = int(lines[f"node {node.os_index} size"].split()[0])
-        assert node.memory_bytes is not None
-        assert size > 0 or node.memory_bytes < 1 << 20
+def test_hwloc_numactl_and_the_kernel_tell_the_same_of_this_machine() -> None:
+    assert [text for text in probe.contradictions() if "no NUMA support" not in text] == []
 
 
 @linux_only
@@ -66,16 +51,13 @@ def test_a_narrower_mask_is_seen_by_a_process_that_has_it() -> None:
         pytest.skip("one CPU: there is no narrower mask")
     one = max(os.sched_getaffinity(0))
     code = "from orchestrator.machine.probe import read_topology as r; t = r(); print(sorted(t.allowed_cpus), len(t.pus))"
+    argv = ["taskset", "-c", str(one), sys.executable, "-c", code]
 
-    done = subprocess.run(
-        ["taskset", "-c", str(one), sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=REPOSITORY,
-    )
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=REPOSITORY)
 
-    assert done.stdout.split() == [f"[{one}]", str(len(probe.read_topology().pus))]
+    topology = probe.read_topology()
+    assert topology.allowed_cpus == os.sched_getaffinity(0)
+    assert done.stdout.split() == [f"[{one}]", str(len(topology.pus))]
 
 
 @linux_only
@@ -89,11 +71,8 @@ def test_without_lstopo_the_kernel_alone_is_enough(monkeypatch: pytest.MonkeyPat
 
     alone = probe.read_topology()
     assert probe.lstopo_xml() is None
-    assert (alone.cores, alone.packages, alone.allowed_cpus) == (
-        whole.cores,
-        whole.packages,
-        whole.allowed_cpus,
-    )
+    for name in ("cores", "packages", "allowed_cpus"):
+        assert getattr(alone, name) == getattr(whole, name)
     assert [(n.os_index, n.cpus) for n in alone.numa_nodes] == [
         (n.os_index, n.cpus) for n in whole.numa_nodes
     ]
@@ -155,12 +134,8 @@ def test_a_capture_of_this_machine_is_this_machine() -> None:
     here = probe.read_topology()
     there = topology_from_capture(probe.capture())
 
-    assert (there.pus, there.cores, there.packages, there.devices) == (
-        here.pus,
-        here.cores,
-        here.packages,
-        here.devices,
-    )
+    for name in ("pus", "cores", "packages", "devices"):
+        assert getattr(there, name) == getattr(here, name)
 
 
 # --- descriptions of others ---
@@ -292,16 +267,11 @@ def test_devices_are_at_the_node_that_they_or_their_parents_name(tmp_path: Path)
 def test_facts_of_this_machine() -> None:
     facts = probe.facts()
 
-    assert facts["kernel"] == platform.release()
-    assert facts["hostname"] == platform.node()
+    assert (facts["kernel"], facts["hostname"]) == (platform.release(), platform.node())
     assert facts["cpus_allowed"]
-    boot_id = Path("/proc/sys/kernel/random/boot_id")
-    assert facts["boot_id"] == (boot_id.read_text().strip() if boot_id.exists() else None)
-    assert isinstance(facts["memory_bytes"], int)
-    assert facts["memory_bytes"] > 1 << 26
+    assert facts["memory_bytes"] > 1 << 26  # type: ignore[operator]
     assert isinstance(facts["uptime_s"], float)
-    assert facts["cpu_model"] is None or facts["cpu_model"] != ""
-    assert all(value is None or value != "" for value in facts.values())
+    assert "" not in facts.values()
     assert json.loads(json.dumps(facts)) == facts
 
 
@@ -384,20 +354,14 @@ def test_facts_in_words(tmp_path: Path) -> None:
     assert {name: facts[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "turbo"),
-    [
-        ("intel_pstate/no_turbo", "0\n", "on"),
-        ("intel_pstate/no_turbo", "1\n", "off"),
-        ("cpufreq/boost", "1\n", "on"),
-        ("cpufreq/boost", "0\n", "off"),
-        ("cpufreq/other", "0\n", None),
-    ],
-)
+TURBO = [("intel_pstate/no_turbo", "0", "on"), ("intel_pstate/no_turbo", "1", "off"), ("cpufreq/boost", "1", "on"), ("cpufreq/boost", "0", "off"), ("cpufreq/other", "0", None)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text", "turbo"), TURBO)
 def test_turbo_is_read_from_the_driver_that_has_it(
     path: str, text: str, turbo: str | None, tmp_path: Path
 ) -> None:
-    tree(tmp_path, {f"devices/system/cpu/{path}": text})
+    tree(tmp_path, {f"devices/system/cpu/{path}": f"{text}\n"})
 
     assert probe.facts(tmp_path, tmp_path)["turbo"] == turbo
 

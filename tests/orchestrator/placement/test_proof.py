@@ -83,48 +83,43 @@ def test_a_run_under_numactl_is_where_it_was_put(memory: str) -> None:
     assert sum(process.pages.values()) > 100
 
 
-@real
-@two_cpus
-def test_a_wrapper_that_pins_itself_anew_is_caught() -> None:
-    first, second = cpus_here()[:2]
-    asked = here(f"pu {first}")
-
-    with started(
-        *numactl(asked.groups[0], NUMACTL), "taskset", "-c", str(second), sys.executable, "-c", SLEEP
-    ) as pid:
-        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
-
-    assert len(found) == 1
-    assert found[0].endswith(f"it may run on PUs {second}, asked for {first}")
-
-
-@real
-@two_cpus
-def test_threads_crowded_on_one_pu_are_caught() -> None:
-    first, second = cpus_here()[:2]
-    asked = here(f"pu {first},{second}")
-    narrow = ["taskset", "-c", str(first), sys.executable, "-c", THREADS % "[None, None]"]
-
-    with started(*numactl(asked.groups[0], NUMACTL), *narrow) as pid:
-        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
-
-    assert len(found) == 1
-    assert f"3 threads are crowded on PUs {first}, asked for" in found[0]
-
-
-@real
-def test_a_wrapper_that_changes_the_memory_policy_is_caught() -> None:
-    asked = here("all", "local")
+def run_there(kind: str, first: int, second: int) -> tuple[str, list[str]]:
+    """Return the place that is asked for, and a command that runs somewhere else."""
     node = read_topology().numa_nodes[0].os_index
+    threads = [
+        sys.executable,
+        "-c",
+        THREADS % ("[None, None]" if kind == "crowd" else f"[{first}, {second}]"),
+    ]
+    return {
+        "pins itself": (f"pu {first}", ["taskset", "-c", str(second), sys.executable, "-c", SLEEP]),
+        "a thread": (f"pu {first}", threads),
+        "crowd": (f"pu {first},{second}", ["taskset", "-c", str(first), *threads]),
+        "policy": ("all", [NUMACTL, f"--preferred={node}", sys.executable, "-c", SLEEP]),
+    }[kind]
 
-    with started(
-        *numactl(asked.groups[0], NUMACTL), NUMACTL, f"--preferred={node}", sys.executable, "-c", SLEEP
-    ) as pid:
-        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
 
-    assert len(found) == 1
-    assert f"memory policy is prefer:{node}" in found[0] or "memory policy is prefer" in found[0]
-    assert "asked for bind:" in found[0]
+@real
+@two_cpus
+@pytest.mark.parametrize(
+    ("kind", "of", "text"),
+    [
+        ("pins itself", "PUs", "it may run on PUs {second}, asked for {first}"),
+        ("a thread", "PUs", "1 of 3 threads may run on PUs {second}, asked for {first}"),
+        ("crowd", "crowd", "3 threads are crowded on PUs {first}, asked for"),
+        ("policy", "policy", "memory policy is prefer"),
+    ],
+)
+def test_what_runs_elsewhere_is_caught(kind: str, of: str, text: str) -> None:
+    first, second = cpus_here()[:2]
+    cpus, argv = run_there(kind, first, second)
+    asked = here(cpus)
+
+    with started(*numactl(asked.groups[0], NUMACTL), *argv) as pid:
+        (mismatch,) = mismatches(asked, look(pid))
+
+    assert mismatch.of == of
+    assert text.format(first=first, second=second) in mismatch.text
 
 
 @real
