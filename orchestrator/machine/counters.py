@@ -28,7 +28,7 @@ MAX_CORES: Final = 16
 
 _SECTOR_BYTES: Final = 512  # in /proc/diskstats, for any device
 _CPU_SENSORS: Final = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
-_VMSTAT: Final = frozenset({"pgmajfault", "pswpin", "pswpout"})
+_VMSTAT: Final = re.compile(rb"^(pgmajfault|pswpin|pswpout) (\d+)$", re.MULTILINE)
 _MAX_BYTES: Final = 1 << 20
 _MAX_PACKAGE_W: Final = 1000.0
 """No package draws more: its energy counter has wrapped at most once in the time that its range lasts at this power."""
@@ -177,15 +177,13 @@ def _moved(then: Moved | None, now: Moved | None) -> Moved | None:
 
 
 def _disks(texts: Mapping[str, bytes], names: frozenset[str]) -> dict[str, Moved]:
-    lines = (line.split() for line in texts.get("diskstats", b"").splitlines()) if names else ()
-    moved = {
-        f"{int(f[0])}:{int(f[1])}": Moved(
-            read_bytes=int(f[5]) * _SECTOR_BYTES, written_bytes=int(f[9]) * _SECTOR_BYTES
-        )
-        for f in lines
-        if len(f) >= 10
-    }
-    return {name: moved[name] for name in names & moved.keys()}
+    disks: dict[str, Moved] = {}
+    for line in texts.get("diskstats", b"").splitlines() if names else ():
+        fields = line.split(maxsplit=10)
+        if len(fields) > 9 and (name := f"{int(fields[0])}:{int(fields[1])}") in names:
+            read, written = (int(sectors) * _SECTOR_BYTES for sectors in (fields[5], fields[9]))
+            disks[name] = Moved(read_bytes=read, written_bytes=written)
+    return disks
 
 
 def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
@@ -195,8 +193,7 @@ def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
         kind, _, part = key.partition("/")
         match kind:
             case "vmstat":
-                counts = _named(text)
-                totals.update((name, counts[name]) for name in _VMSTAT & counts.keys())
+                totals.update((name.decode(), float(pages)) for name, pages in _VMSTAT.findall(text))
             case "pressure" if match := re.match(rb"some .* total=(\d+)", text):
                 totals[f"pressure_{part}_s"] = int(match[1]) / 1e6
             case "throttle_core" | "throttle_package" | "memory_errors":

@@ -1,4 +1,4 @@
-"""What uses a block device, and which device it is: decided from what sysfs and /proc show. Pure.
+"""The uses and the identity of a block device, decided from what sysfs and /proc show. Pure.
 
 Devices are distinguished by their numbers ("8:1", major:minor): any node under any name leads to the same device.
 `write_guard` reads what is needed here, and refuses.
@@ -37,9 +37,7 @@ class Block:
     disk: str = ""  # of a partition: its whole disk
     holders: tuple[str, ...] = ()  # made of this device: RAID, LVM, bcache
     slaves: tuple[str, ...] = ()  # what this device is made of
-    data: str = (
-        ""  # of a loop device: the number of the device under it, else `file_key` of its file; UNKNOWN
-    )
+    data: str = ""  # of a loop device: the device under it (number), its file (`file_key`), or UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,21 +65,12 @@ class System:
 def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
     """Read /proc/self/mountinfo: `42 27 7:0 / /mnt rw shared:1 - ext4 /dev/loop0 rw`. Raises ValueError."""
     mounts = []
-    for line in filter(
-        None, mountinfo.split("\n")
-    ):  # names may hold other characters that end a line elsewhere
+    for line in filter(None, mountinfo.split("\n")):  # not splitlines(): names may hold other ends of line
         fields = line.split(" ")
         kind, source, *rest = fields[fields.index("-", 6) + 1 :]
         options = tuple(filter(None, dict.fromkeys(",".join((fields[5], *rest)).split(","))))
-        mounts.append(
-            Mount(
-                number=fields[2],
-                source=_unescape(source),
-                point=_unescape(fields[4]),
-                kind=kind,
-                options=options,
-            )
-        )
+        source, point = _unescape(source), _unescape(fields[4])
+        mounts.append(Mount(number=fields[2], source=source, point=point, kind=kind, options=options))
     return tuple(mounts)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,10 +120,11 @@ def test_busy_is_all_that_was_not_idle(tmp_path: Path) -> None:
     root = write(tmp_path, SERVER)
     with Counters(root) as counters:
         before = counters.read()
-        time.sleep(0.05)
-        after = counters.read()
-    busy = between(before, after, cpus=(2,)).cpus[2].busy_s
-    assert busy == after.at_s - before.at_s >= 0.05  # its idle time stood still
+        after = replace(counters.read(), at_s=before.at_s + 0.05)
+
+    assert between(before, after, cpus=(2,)).cpus[2].busy_s == pytest.approx(
+        0.05
+    )  # its idle time stood still
 
 
 def test_what_a_machine_does_not_have_is_not_there(tmp_path: Path) -> None:
@@ -179,14 +179,6 @@ def test_version_1_cgroups_count_nanoseconds(tmp_path: Path) -> None:
         write(root, {stat: "nr_throttled 2\nthrottled_time 1500000000\n"})
         totals = between(before, counters.read()).totals
     assert totals == {"quota_hits": 2, "quota_s": 1.5}
-
-
-def test_a_container_that_sees_the_host_s_path_reads_what_is_mounted(tmp_path: Path) -> None:
-    root = write(
-        tmp_path, {"proc/self/cgroup": "0::/docker/f00\n", "sys/fs/cgroup/cpu.stat": "nr_throttled 0\n"}
-    )
-    with Counters(root) as counters:
-        assert "quota_hits" in between(counters.read(), counters.read()).totals
 
 
 def test_many_cores_cost_few_reads_and_every_package_is_among_them(tmp_path: Path) -> None:
