@@ -154,10 +154,7 @@ def numbers(found: Comparison, rows: pd.DataFrame, most: int) -> Table:
     marks = [joined([row["flags_a"], row["flags_b"]]) for row in every]
     return Table(
         columns=(*NUMBERS, *(_columns(advice="what decides it") if advice else ())),
-        rows=tuple(
-            (*_number(found, row), *([row["advice"].short if row["advice"] else ""] if advice else []))
-            for row in every
-        ),
+        rows=tuple((*_number(found, row), *([row["advice"] or ""] if advice else [])) for row in every),
         flags=tuple(marks) if any(marks) else (),
         id="numbers",
         most=most,

@@ -161,7 +161,7 @@ def _row(row: Mapping[str, Any], asked: Collection[Hashable]) -> dict[str, Any]:
         "verdict": row["verdict"] or "no_verdict",
         "asked": row["key"] in asked,
         **sides,
-        "advice": str(row["advice"] or ""),
+        "advice": row["advice"] or "",
         "disturbed": row["unsure"],
         "matched": row["how"],
         "doubtful": list(dict.fromkeys([*flags[0], *flags[1]])),

@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Sequence
 from reports.results.grouping import group_by
 from reports.verdicts.decide import judge
 from reports.verdicts.estimate import TAU_ASSUMED
-from reports.verdicts.model import VERDICTS, Advice, Decision, Family, Rules, Sample
+from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample
 
 SCREEN = 2 / 3
 """A cell is measured again from this share of its threshold on: 2 % of 3 %."""
@@ -102,5 +102,5 @@ def _unconfirmed(decision: Decision) -> Decision:
         verdict="inconclusive",
         need_repeats=None,
         need_sessions=None,
-        advice=Advice("it looked changed and could not be measured again", brief="not measured again"),
+        advice="not measured again",
     )

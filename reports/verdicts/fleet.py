@@ -94,13 +94,8 @@ class Host:
     z: float | None  # robust, above 0 is worse; None: nothing to compare with
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
-    doubt: str = ""  # the checks that convict its runs, which the statistics do not ask: "F1, F7"
     # is z above what chance makes of equal hosts in one of 20 fleets, which slow asks, too
     beyond_chance: bool = False
-
-    @property
-    def is_odd(self) -> bool:
-        return self.status not in ("ok", "unknown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +109,9 @@ class Strip:
     # relative: what is less worse, in three sessions, is not told from the others
     unseen: float | None = None
     worse_half: tuple[str, ...] = ()  # where the hosts fall into two groups, those of the worse one
-    looks: int = 0  # hosts of fewer than three sessions that were compared
-    by_chance: float = 0.0  # so many of them are suspicious on average where all hosts are equal
+    by_chance: float = (
+        0.0  # hosts of fewer than three sessions that are suspicious on average if all hosts are equal
+    )
 
     @property
     def base(self) -> float | None:
@@ -132,7 +128,6 @@ class Everywhere:
     worse: float  # mean relative distance
     metrics: int
     sessions: int  # of its metrics, the median
-    doubt: str = ""  # as of a Host, of all its metrics
 
     @property
     def confirmed(self) -> bool:
@@ -228,28 +223,26 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
         for name, value in of_host.items()
     )
     unseen = None
-    looks, by_chance = 0, 0.0
+    by_chance = 0.0
     of = base(middle)
     if of and spread and not worse_half:
-        looks, by_chance = _by_chance(metric, of, spread, noise, threshold)
+        by_chance = _by_chance(metric, of, spread, noise, threshold)
     if of and spread:
         confirmed = any(host.sessions >= CONFIRMED for host in hosts)
         own = max(spread, noise * _of_median(CONFIRMED)) / of if confirmed else 0.0
         unseen = max(threshold, (beyond / 2 + SEEN_MARGIN) * own)
     return Strip(
         metric=metric, middle=middle, spread=spread, hosts=hosts, unseen=unseen, worse_half=worse_half,
-        looks=looks, by_chance=by_chance,
+        by_chance=by_chance,
     )  # fmt: skip
 
 
-def _by_chance(
-    metric: Metric, middle: float, spread: float, noise: float, threshold: float
-) -> tuple[int, float]:
-    """Return how many hosts of fewer than three sessions there are, and how many of them are suspicious on average where all are equal, by `_status`."""
+def _by_chance(metric: Metric, middle: float, spread: float, noise: float, threshold: float) -> float:
+    """Return how many hosts of fewer than three sessions are suspicious on average if all are equal, by `_status`."""
     from scipy.special import stdtr
 
     if metric.better == "neither":
-        return 0, 0.0
+        return 0.0
     by_sessions = Counter(
         len(sessions) for sessions in metric.values.values() if 0 < len(sessions) < CONFIRMED
     )
@@ -258,7 +251,7 @@ def _by_chance(
         beyond = SUSPICIOUS_Z * max(spread, noise * _of_median(sessions)) / middle
         least = min(threshold, max(beyond, _half(metric, threshold)))
         expected += hosts * float(stdtr(len(metric.baseline or metric.values), -least * middle / spread))
-    return by_sessions.total(), expected
+    return expected
 
 
 def _half(metric: Metric, threshold: float) -> float:

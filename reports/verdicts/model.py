@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from parsers.measurement import Direction
 
@@ -99,26 +99,6 @@ class Rules:
         return self.thresholds.get(family, self.threshold)
 
 
-class Advice(NamedTuple):
-    """A sentence for people, its numbers apart: many cells need the same, each another number of it."""
-
-    pattern: str  # "needs {} repeats a side"
-    numbers: tuple[float, ...] = ()
-    brief: str = ""  # what stands beside the number, of the same numbers: "needs {} repeats"; "" of what its marks tell
-
-    def __str__(self) -> str:
-        return self.pattern.format(*map(counted, self.numbers))
-
-    @property
-    def short(self) -> str:
-        return (self.brief or self.pattern).format(*map(counted, self.numbers))
-
-
-def counted(number: float) -> str:
-    """`counted(7)` is "7", `counted(33.1)` is "33.1"."""
-    return f"{number:.10g}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The verdict on one cell, and everything it rests on.
@@ -150,7 +130,7 @@ class Decision:
     unsure: tuple[Literal["A", "B"], ...] = ()
     need_repeats: int | None = None  # a side, in all
     need_sessions: int | None = None  # a side, in all
-    advice: Advice | None = None
+    advice: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

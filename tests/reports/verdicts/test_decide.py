@@ -116,10 +116,7 @@ def test_session_noise_is_added_unless_both_sides_took_turns() -> None:
     noisy = one(STEADY, b, Rules(tau=0.03), interleaved=False)
     assert (noisy.verdict, noisy.need_repeats) == ("inconclusive", None)
     assert noisy.need_sessions == math.ceil(2 * 0.03**2 / (math.log(0.965) / 2.8) ** 2) + 1
-    assert (
-        str(noisy.advice)
-        == "more sessions, not more repeats: 13 a side, if the change is as large as it looks"
-    )
+    assert noisy.advice == "needs 13 sessions per side"
 
 
 def test_session_noise_is_learned_from_five_sessions_of_a_side() -> None:
@@ -259,10 +256,7 @@ def test_digits_that_the_tool_does_not_print_are_no_evidence() -> None:
     assert one(STEADY, step).verdict == "regressed"
     coarse = one(STEADY, step, resolution=0.053)
     assert coarse.verdict == "inconclusive"
-    assert (
-        str(coarse.advice)
-        == "its values come in steps of 5.3 %, which are printed digits or ticks of a clock"
-    )
+    assert coarse.advice == "printed in steps of 5.3 %"
     assert one((190.0,) * 5, (190.0,) * 5, resolution=0.053).verdict == "inconclusive"
     assert one((190.0,) * 5, (220.0,) * 5, resolution=0.053, better="lower").verdict == "regressed"
 
@@ -275,10 +269,7 @@ def test_an_interval_is_no_finer_than_what_the_digits_hide(others: int, runs: in
     (family,) = judge([coarse, *sweep(7, others, runs, sd=0.004)])
     found = family.decisions[0]
 
-    assert (found.verdict, str(found.advice)) == (
-        "inconclusive",
-        "its values come in steps of 20 %, which are printed digits or ticks of a clock",
-    )
+    assert (found.verdict, found.advice) == ("inconclusive", "printed in steps of 20 %")
     assert found.sd is not None
     assert found.low is not None
     assert found.high is not None
@@ -306,18 +297,18 @@ def test_equal_repeats_are_not_certain(n: int) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "advice"),
     [
-        ((1.0,), (2.0,), "a single run on a side: needs 5 repeats a side"),
-        (STEADY, (2.0,), "a single run on a side: needs 5 repeats a side"),
+        ((1.0,), (2.0,), "needs 5 repeats per side"),
+        (STEADY, (2.0,), "needs 5 repeats per side"),
         ((), (2.0,), "no good run on side A"),
         (STEADY, (), "no good run on side B"),
-        ((0.0,) * 5, (*STEADY,), "has values of 0 or below, of which no change is a share"),
-        (STEADY, (-1.0,) * 5, "has values of 0 or below, of which no change is a share"),
+        ((0.0,) * 5, (*STEADY,), "0 or below"),
+        (STEADY, (-1.0,) * 5, "0 or below"),
     ],
 )
 def test_what_cannot_be_tested_says_why(a: tuple[float, ...], b: tuple[float, ...], advice: str) -> None:
     decision = one(a, b)
 
-    assert (decision.verdict, decision.method, str(decision.advice)) == ("inconclusive", "none", advice)
+    assert (decision.verdict, decision.method, decision.advice) == ("inconclusive", "none", advice)
     assert (decision.p, decision.q, decision.low, decision.high) == (None, None, None, None)
 
 
@@ -328,9 +319,7 @@ def test_untested_cells_do_not_disturb_the_others() -> None:
     alone, among = judge(good)[0], judge([odd[0], *good, odd[1]])[0]
 
     assert among.decisions[1:-1] == alone.decisions
-    assert (
-        str(among.decisions[-1].advice) == "a single run on a side: needs 3 repeats a side"
-    )  # a sweep of ≥ 20 cells
+    assert among.decisions[-1].need_repeats == 3  # a sweep of ≥ 20 cells
     assert sum(among.counts.values()) == 32
     assert list(among.counts) == list(VERDICTS)
 
@@ -357,15 +346,15 @@ def test_what_it_takes_follows_the_formula() -> None:
 
     assert decision.sd is not None
     assert decision.need_repeats == math.ceil(2 * decision.sd**2 / (math.log(1.03) / 2.8) ** 2)
-    assert str(decision.advice) == f"needs {decision.need_repeats} repeats a side"
+    assert decision.advice == f"needs {decision.need_repeats} repeats per side"
 
 
 @pytest.mark.parametrize(
     ("sd", "advice"),
     [
-        (0.004, "more sessions, not more repeats: 3 a side"),
-        (0.03, "more sessions, and more repeats: 3 a side, of 14 each"),
-        (0.5, "too noisy: finding 3 % takes more than 1000 repeats a side"),
+        (0.004, "needs 3 sessions per side"),
+        (0.03, "needs 3 sessions of 14 repeats per side"),
+        (0.5, "too noisy: 3 % needs over 1000 repeats"),
     ],
 )
 def test_sessions_alone_do_not_help_where_the_runs_are_noisy(sd: float, advice: str) -> None:
@@ -374,13 +363,13 @@ def test_sessions_alone_do_not_help_where_the_runs_are_noisy(sd: float, advice: 
     decision = one(tuple(np.exp(noise)), tuple(np.exp(noise + 0.012)), interleaved=False)
 
     assert decision.sd == pytest.approx(sd)
-    assert str(decision.advice) == advice
+    assert decision.advice == advice
 
 
 def test_a_change_that_does_not_count_is_called_that() -> None:
     decision = one(STEADY, times(STEADY, 0.974))
 
-    assert str(decision.advice) == "a change, perhaps smaller than the 3 % that count"
+    assert decision.advice == "a change, perhaps smaller than 3 %"
 
 
 def test_a_large_change_in_much_noise_needs_few_repeats() -> None:
@@ -389,13 +378,9 @@ def test_a_large_change_in_much_noise_needs_few_repeats() -> None:
     two, four = one(a, b, better="lower"), one(a * 2, b * 2, better="lower")
 
     assert (two.verdict, four.verdict) == ("inconclusive", "regressed")
-    assert str(two.advice) == "needs 4 repeats a side, if the change is as large as it looks"
-    for n, word in ((1, "may have changed"), (2, "changed")):  # no number of repeats makes it better or worse
-        neither = one(a * n, b * n, better="neither")
-        assert (str(neither.advice), neither.need_repeats) == (
-            f"it {word}; for this metric neither direction is better",
-            None,
-        )
+    assert two.need_repeats == 4
+    for n in (1, 2):  # no number of repeats makes it better or worse
+        assert one(a * n, b * n, better="neither").need_repeats is None
     assert four.advice is None
 
 
@@ -522,4 +507,3 @@ def test_of_a_level_no_change_is_a_share() -> None:
     """A gain of 24 dB was 20 % better than one of 20 dB; below 0 dB it was not judged."""
     decision = one((20.0, 20.01, 20.02), (24.0, 24.01, 24.02), level=True)
     assert (decision.verdict, decision.ratio) == ("inconclusive", None)
-    assert str(decision.advice) == "is a level (dB, °C), of which no change is a share"
