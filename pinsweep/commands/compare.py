@@ -120,8 +120,9 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 @_options.no_warm_up
 @_options.include
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
+@click.pass_context
 def command(
-    sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
+    call: click.Context, sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
     form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
     across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
     again: bool, into: Path | None, yes: bool, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool,
@@ -167,25 +168,22 @@ def command(
             warm_up=not no_warm_up, tune=tune,
             say=functools.partial(say, err=True), approve=lambda: None if yes else _approve(), on_event=SweepProgress(),
         )  # fmt: skip
-    words = [
-        *sides,
-        *(word for path in more_a for word in ("-a", path)),
-        *(word for path in more_b for word in ("-b", path)),
-    ]
-    words += ["--by", by] if by else []
-    answer_of = functools.partial(
-        document, found, everything=everything, only_changed=only_changed, top=top, next_commands=_next(found, words, everything)
-    )  # fmt: skip
+    table = document(
+        found,
+        everything=everything,
+        only_changed=only_changed,
+        top=top,
+        next_commands=_next(call, found, everything),
+    )
     page = output is not None and output.suffix.lower() in (".html", ".htm")
-    if form == "table" and (output is None or page):
-        answer(answer_of())
+    if output is not None and not page:
+        text = terminal.render(table) + "\n" if form == "table" else formats.render(found, form)
+        write_whole(output, text)
+        say(f"wrote  {output}", err=True)
+    elif form == "table":
+        answer(table)
     else:
-        text = terminal.render(answer_of()) if form == "table" else formats.render(found, form)
-        if output is None or page:
-            data(text)
-        else:
-            write_whole(output, text if text.endswith("\n") else f"{text}\n")
-            say(f"wrote  {output}", err=True)
+        data(formats.render(found, form))
     if output is not None and page:
         from reports.page.document import write_page
 
@@ -208,15 +206,17 @@ def command(
     return 1 if found.fails(verdicts) else 0
 
 
-def _next(found: Comparison, words: Sequence[str], everything: bool) -> list[str]:
+def _next(call: click.Context, found: Comparison, everything: bool) -> list[str]:
     """Return the commands that are useful now."""
-    command = f"pinsweep compare {shlex.join(words)}"
-    counts = found.counts
+    counts, words = (
+        found.counts,
+        ["pinsweep", *_options.typed(call, output=None, fail_on=None, top=None, only_changed=False)],
+    )
     texts = []
     if found.provisional and (counts["regressed"] or counts["inconclusive"]) and not found.again:
-        texts.append(f"To decide:  {command} --confirm")
+        texts.append(f"To decide:  {shlex.join(words)} --confirm")
     if not everything and (counts["same"] or counts["inconclusive"]):
-        texts.append(f"To see all: {command} --all")
+        texts.append(f"To see all: {shlex.join(words)} --all")
     return texts
 
 

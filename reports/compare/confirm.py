@@ -239,21 +239,18 @@ def _cell_of_b(found: Comparison, wanted: Asked, index: int) -> tuple[str, str]:
 
 def announce(found: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
     """Return what will be measured again, and which cells cannot be."""
-    head = f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(len(found.verdicts))} may have changed"
-    runs = fmt.plural(len(rerun.runs), "run")
-    if not rerun.runs:
-        lines = [f"{head}: no cell can be measured again"]
-    elif not rerun.only_b:
-        lines = [f"{head}: both sides in turns, {runs}"]
-    elif not rerun.interleaved:
-        lines = [f"{head}: B against A's stored runs, {runs}"]
-    else:
-        lines = [f"{head}: {runs}, {fmt.plural(len(rerun.interleaved), 'cell')} in turns, the others only B"]
-    if rerun.only_b and rerun.runs:
+    cells = [(len(rerun.interleaved), "both sides in turns"), (len(rerun.only_b), "B only")]
+    plans = [f"{fmt.plural(n, 'cell')} with {how}" for n, how in cells if n] or [
+        "no cell can be measured again"
+    ]
+    lines = [
+        f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(len(found.verdicts))} may have changed: {fmt.words(plans)}"
+    ]
+    if rerun.only_b:
         lines.append(f"A is not measured again: {rerun.why_only_b}")
-    for reason, cells in group_by(rerun.not_repeatable, rerun.not_repeatable.__getitem__).items():
-        more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+    for reason, own in group_by(rerun.not_repeatable, rerun.not_repeatable.__getitem__).items():
+        more = f" and {len(own) - 1} more" if len(own) > 1 else ""
         lines.append(
-            f"cannot be measured again: {' '.join(_cell_of_b(found, wanted, cells[0]))}{more}: {reason}"
+            f"cannot be measured again: {' '.join(_cell_of_b(found, wanted, own[0]))}{more}: {reason}"
         )
     return lines

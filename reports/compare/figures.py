@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,9 +35,6 @@ _FOREST: Final = Chart(
     caption="Points: median pairwise change. Bars: 95 % interval.",
 )
 
-_HEADS: Final = ("IOPS", "bandwidth", "latency p50", "completion latency p50", "latency mean")
-"""Quantities whose curves come first, after those that the tool names."""
-
 
 def figures(found: Comparison) -> Iterator[Figure]:
     """Yield the changes, worst first, then the curves of each sweep."""
@@ -67,23 +65,12 @@ _ENDS: Final = {"value": "ratio", "low": "low", "high": "high"}
 
 
 def _curves(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """Return A and B over the axis of a sweep, of its main quantities."""
-    heads = [*numbers.drawn(rows[0]["tool"]), *_HEADS]
-
-    def rank(own: Sequence[Mapping[str, Any]]) -> int:
-        names = own[0]["name"].title, own[0]["name"].quantity
-        return min((i for i, head in enumerate(heads) if head in names), default=len(heads))
-
-    families = group_by(rows, lambda row: (row["name"].title, row["name"].unit)).values()
-    drawn: list[Figure] = []
-    for own in sorted(families, key=rank):
-        if (
-            len(drawn) < MAX_OF_SWEEP
-            and (not drawn or rank(own) < len(heads))
-            and (figure := _curve(found, own))
-        ):
-            drawn.append(figure)
-    return drawn
+    """Return A and B over the axis of a sweep: first the quantities that the tool names."""
+    heads = numbers.drawn(rows[0]["tool"])
+    families = group_by(rows, lambda row: (row["name"].title, row["name"].unit))
+    ordered = sorted(families.items(), key=lambda family: (*heads, family[0][0]).index(family[0][0]))
+    drawn = (_curve(found, own) for _, own in ordered)
+    return [*itertools.islice(filter(None, drawn), MAX_OF_SWEEP)]
 
 
 def _curve(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | None:

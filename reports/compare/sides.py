@@ -166,25 +166,16 @@ def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ())
     }
     text = _spaced(wanted) or (",".join(map(_spaced, known)) if len(known) == 2 else "")
     if text not in spelled:
-        raise _level_error(axis, wanted, text, known)
+        separator = "; " if any("," in level for level in known) else ", "
+        hint = f"its levels: {separator.join(known[:MAX_HINTS])}"
+        if len(known) > 1:
+            hint = f"name two, as in --by {shlex.quote(f'{axis}={known[0]},{known[1]}')}; {hint}"
+        raise UserError(f"--by {axis}={wanted}".rstrip("="), "does not name two levels", hint)
     a, b = spelled[text]
     return (
         replace(every, title=f"{axis}={a}", runs=every.runs[levels_of == a]),
         replace(every, name="B", title=f"{axis}={b}", runs=every.runs[levels_of == b]),
     )
-
-
-def _level_error(axis: str, wanted: str, text: str, known: Sequence[str]) -> UserError:
-    unknown = next((level for level in text.split(",") if level and level not in known), "")
-    example = (
-        f"name two, as in --by {shlex.quote(f'{axis}={known[0]},{known[1]}')}; "
-        if len(known) > 1 and not unknown
-        else ""
-    )
-    separator = "; " if any("," in level for level in known) else ", "
-    hint = nearest(unknown, known) or f"{example}its levels: {separator.join(known[:MAX_HINTS])}"
-    what = f"no run has {axis}={unknown}" if unknown and text.count(",") == 1 else "does not name two levels"
-    return UserError(f"--by {axis}={wanted}".rstrip("="), what, hint)
 
 
 def _spaced(text: str) -> str:

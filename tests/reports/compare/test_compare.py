@@ -445,7 +445,7 @@ def test_levels_with_commas_are_typed_as_labels_print_them(make: Any, tmp_path: 
     assert [len(one.runs) for one in levels(results, "delays", "0,100,0,200,300")] == [1, 1]
     with pytest.raises(UserError) as error:
         levels(results, "delays", "0,100")
-    assert error.value.hint == "its levels: 0,100; 0,200,300"
+    assert error.value.hint.endswith("its levels: 0,100; 0,200,300")
 
 
 def test_a_threshold_of_one_metric(before: Path, after: Path) -> None:
