@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from orchestrator.cluster import traits
 from orchestrator.cluster.traits import Difference
@@ -35,28 +34,23 @@ class Gap:
     reason: str  # "" of hosts without a result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
-    """The runs of a host."""
+def runs_by_host(results: Results, runs: pd.DataFrame, which: Members) -> pd.DataFrame:
+    """Return a row per host. runs: those of `Measurements`.
 
-    valid: int  # gave a number
-    missing: int  # gave none
-    reason: str  # "3 runs failed, exit status 1; 2 runs not started"
-    sessions: int  # pieces of evidence with a number
-    last: float  # when the last session with a number began, s since 1970; NaN: there is none
-    last_failed: bool  # all runs of its last session failed
+    valid, missing   runs with a number and without
+    reason           "3 runs failed, exit status 1; 2 runs not started"
+    sessions, last   pieces of evidence with a number; when the last one began (s since 1970; NaN: there is none)
+    last_failed      all runs of its last session failed
+    """
+    from parsers.frames import pd
 
-
-def runs_by_host(results: Results, runs: pd.DataFrame, which: Members) -> dict[str, Runs]:
-    """Return host → its runs. runs: those of `Measurements`."""
     sessions = which.sessions
     runs = runs[runs["session"].isin(sessions.index) & ~runs["warm_up"].astype(bool)].drop(columns=["host"])
     runs = runs.join(sessions[["host", "evidence", "time"]], on="session")
     counts, valid = runs["counts"].astype(bool), runs["valid"].astype(bool)
     has_good = counts.groupby([runs[key] for key in _SLOT]).transform("any")
-    runs = runs.assign(
-        gave=counts & valid, void=counts & ~valid, missing=~has_good & ~runs.duplicated(_SLOT, keep="last")
-    )
+    missing = ~has_good & ~runs.duplicated(_SLOT, keep="last")
+    runs = runs.assign(gave=counts & valid, void=counts & ~valid, missing=missing)
     where = {
         place: host
         for host, machines in which.machines.items()
@@ -65,32 +59,34 @@ def runs_by_host(results: Results, runs: pd.DataFrame, which: Members) -> dict[s
     }
     never = Counter(where[place] for place, *_ in results.missing if place in where)
     by_host = dict(iter(runs.groupby("host")))
-    return {host: _runs(by_host.get(host, runs[:0]), never[host]) for host in which.machines}
+    rows = {host: _runs(by_host.get(host, runs[:0]), never[host]) for host in which.machines}
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _runs(runs: pd.DataFrame, never: int) -> Runs:
-    """Return the runs of a host. never: repeats that did not end well, or not yet."""
+def _runs(runs: pd.DataFrame, never: int) -> dict[str, Any]:
+    """Return the row of a host. never: repeats that did not end well, or not yet."""
     gave, void, left_out = runs[runs["gave"]], int(runs["void"].sum()), runs["status"].isin(LEFT_OUT)
     failed = runs[runs["missing"] & ~left_out]
-    not_started = max(0, never - len(failed))
     excluded = runs[runs["missing"] & left_out] if gave.empty else runs[:0]
+    not_started = max(0, never - len(failed))
     reasons = _failures(failed)
-    reasons += [f"{fmt.plural(not_started, 'run')} not started"] if not_started else []
-    reasons += [f"{fmt.plural(void, 'run')} not valid"] if void else []
+    reasons += [
+        f"{fmt.plural(n, 'run')} {word}"
+        for n, word in ((not_started, "not started"), (void, "not valid"))
+        if n
+    ]
     reasons += [f"{fmt.plural(n, 'run')} {status}" for status, n in excluded["status"].value_counts().items()]
-    newest = (
-        runs[runs["evidence"] == runs.sort_values("time", kind="stable")["evidence"].iloc[-1]]
-        if len(runs)
-        else runs
-    )
-    return Runs(
-        valid=len(gave),
-        missing=len(failed) + void + not_started + len(excluded),
-        reason="; ".join(reasons) or "nothing was run",
-        sessions=gave["evidence"].nunique(),
-        last=float(gave["time"].max()) if len(gave) else math.nan,
-        last_failed=not newest["gave"].any() and not newest["status"].isin([*LEFT_OUT, "interrupted"]).all(),
-    )
+    newest = runs[runs["time"] == runs["time"].max()]
+    newest = runs[runs["evidence"].isin(newest["evidence"][-1:])]
+    return {
+        "valid": len(gave),
+        "missing": len(failed) + void + not_started + len(excluded),
+        "reason": "; ".join(reasons) or "nothing was run",
+        "sessions": gave["evidence"].nunique(),
+        "last": float(gave["time"].max()),
+        "last_failed": not newest["gave"].any()
+        and not newest["status"].isin([*LEFT_OUT, "interrupted"]).all(),
+    }
 
 
 _SLOT: Final = ["file", "point_id", "repeat"]
@@ -106,7 +102,7 @@ def _failures(failed: pd.DataFrame) -> list[str]:
 
 
 def find_gaps(
-    runs: Mapping[str, Runs],
+    runs: pd.DataFrame,
     hostnames: Collection[str],
     expected: Collection[str],
     unreadable: Sequence[tuple[str, str]],
@@ -117,25 +113,19 @@ def find_gaps(
         ("no result", "", name) for name in expected if name not in hostnames
     ]
     rows += [("unreadable", reason, name) for name, reason in unreadable]
-    for host, counts in runs.items():
-        if not counts.valid or counts.missing:
-            rows.append(("incomplete" if counts.valid else "no number", counts.reason, host))
-    if due:
-        rows += [
-            (
-                "not screened",
-                f"last on {minute(at)[:10]}, {fmt.plural(int((due[1] - at) // _DAY), 'day')} ago",
-                host,
-            )
-            for host, at in ((host, counts.last) for host, counts in runs.items())
-            if at < due[0]
-        ]
-    groups = group_by(
-        sorted(rows, key=lambda row: (_ORDER.index(row[0]), row[2], row[1])), lambda row: row[:2]
-    )
+    lacking = runs[(runs["valid"] == 0) | (runs["missing"] > 0)]
+    valid_and_reason = zip(lacking.index, lacking["valid"], lacking["reason"], strict=True)
+    rows += [
+        ("incomplete" if valid else "no number", reason, host) for host, valid, reason in valid_and_reason
+    ]
+    for host, at in runs["last"].items() if due else ():
+        if due and at < due[0]:
+            days = fmt.plural(int((due[1] - at) // _DAY), "day")
+            rows.append(("not screened", f"last on {minute(at)[:10]}, {days} ago", str(host)))
+    rows.sort(key=lambda row: (_ORDER.index(row[0]), row[2], row[1]))
+    groups = group_by(rows, lambda row: row[:2]).items()
     return tuple(
-        Gap(what=what, names=tuple(sorted(name for *_, name in same)), reason=reason)
-        for (what, reason), same in groups.items()
+        Gap(what=what, names=tuple(name for *_, name in own), reason=reason) for (what, reason), own in groups
     )
 
 

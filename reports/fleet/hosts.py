@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,11 +57,16 @@ def members(
             key: Hardware(facts=((hardware.CARDS, mark), *kind_of[key].facts))
             for key, mark in zip(keys, marks, strict=True)
         }
-        names_of = _names(hostname, {kind: [file for file, _ in same] for kind, same in group_by(keys, identity.__getitem__).items()})  # fmt: skip
-        if len(names_of) > 1:
-            text = hardware.several(hostname, list(names_of))
-            warnings.append(f"{text}; they count as {hardware.listed(names_of.values())}")
-        names |= {key: names_of[identity[key]] for key in keys}
+        different = list(dict.fromkeys(identity.values()))
+        names |= {
+            key: hostname if len(different) < 2 else f"{hostname} ({identity[key].beside(different)})"
+            for key in keys
+        }
+        if len(different) > 1:
+            names_here = list(dict.fromkeys(names[key] for key in keys))
+            warnings.append(
+                f"{hardware.several(hostname, different)}; they count as {hardware.listed(names_here)}"
+            )
     warnings += overlapping(machines, when, names)
     hosts_of = group_by(
         dict.fromkeys((kind_of[key], name) for key, name in names.items()), lambda row: row[0]
@@ -95,15 +100,3 @@ def _placed(
 
 def _key(machine: Machine) -> tuple[str, int]:
     return machine.file, machine.session.session
-
-
-def _names(hostname: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:
-    """Return what the machines of one name are called: by their file, if each has its own, else by what differs."""
-    if len(files) == 1:
-        return dict.fromkeys(files, hostname)
-    distinct = {kind: set(names) for kind, names in files.items()}
-    if all(len(names) == 1 for names in distinct.values()) and len(set.union(*distinct.values())) == len(
-        files
-    ):
-        return {kind: f"{hostname} ({names.pop()})" for kind, names in distinct.items()}
-    return {kind: f"{hostname} ({kind.beside(files)})" for kind in files}

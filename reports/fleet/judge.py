@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Final
 
 from orchestrator.cluster.traits import Difference
 from parsers.errors import UserError
 from reports.checks.audit import joined
-from reports.fleet.gaps import Gap, Runs, find_gaps, find_lacking, find_unlike, runs_by_host
+from reports.fleet.gaps import Gap, find_gaps, find_lacking, find_unlike, runs_by_host
 from reports.fleet.hosts import Members, members
 from reports.fleet.limits import Rule, limits
 from reports.fleet.numbers import (
@@ -39,6 +39,7 @@ from reports.verdicts.fleet import (
     SUSPICIOUS_Z,
     TOLERANCE,
     Everywhere,
+    Host,
     Metric,
     Status,
     judge_fleet,
@@ -157,7 +158,7 @@ def judge(
     which = members(results, measurements.sessions, baseline, past.sessions if past else None)
     values = host_values(measurements, which.sessions)
     runs = runs_by_host(results, measurements.runs, which)
-    if values.empty and (results.texts or any(counts.valid for counts in runs.values())):
+    if values.empty and (results.texts or runs["valid"].any()):
         files = list(dict.fromkeys(measurements.runs["file"]))
         raise UserError(", ".join(files[:3]), "no run gave a number that can be better or worse", "`pinsweep show` lists how the runs ended")  # fmt: skip
     numbers, values = number_rows(measurements, values)
@@ -216,48 +217,44 @@ def _judged(
     """Return the points, the numbers with their medians, and the hosts that are a little slow in everything."""
     from parsers.frames import pd
 
-    rows, medians, everywhere = [], {}, list[Everywhere]()
+    rows: list[dict[str, object]] = []
+    medians: dict[object, tuple[object, ...]] = {}
+    everywhere: list[Everywhere] = []
     for _, group in numbers.groupby("group"):
         fleet = judge_fleet([metrics[number] for number in group.index], threshold=threshold)
         for number, strip in zip(group.index, fleet.strips, strict=True):
             medians[number] = (
-                len(strip.metric.baseline), len(strip.hosts), strip.middle, strip.spread, strip.unseen, strip.worse_half, strip.by_chance,
-            )  # fmt: skip
+                len(strip.metric.baseline),
+                len(strip.hosts),
+                strip.middle,
+                strip.spread,
+                strip.unseen,
+            )
+            medians[number] += (strip.worse_half, strip.by_chance)
             rows += [
-                (
-                    number, host.name, host.status, host.value, host.sessions, relative(host.value, strip.base) if strip.base else None,
-                    host.worse, host.z, host.reason, host.beyond_chance,
-                )
+                {
+                    "number": number,
+                    **asdict(host),
+                    "change": relative(host.value, strip.base) if strip.base else None,
+                }
                 for host in strip.hosts
-            ]  # fmt: skip
-        for e in fleet.everywhere:
-            if fleet.statuses[e.name] not in (SLOW if e.confirmed else {*SLOW, "suspicious"}):
-                everywhere.append(e)
-    names = ["baseline", "hosts", "median", "spread", "unseen", "worse_half", "expected"]
-    columns = [
-        "number",
-        "host",
-        "status",
-        "value",
-        "sessions",
-        "change",
-        "worse",
-        "z",
-        "reason",
-        "beyond_chance",
-    ]
-    points = pd.DataFrame.from_records(rows, columns=columns).astype(
-        {"change": float, "worse": float, "z": float}
-    )
-    return points, numbers.join(pd.DataFrame.from_dict(medians, orient="index", columns=names)), everywhere
+            ]
+        certain = {e.name: SLOW if e.confirmed else {*SLOW, "suspicious"} for e in fleet.everywhere}
+        everywhere += [e for e in fleet.everywhere if fleet.statuses[e.name] not in certain[e.name]]
+    names = [*_POINT, "change"]
+    points = pd.DataFrame(rows, columns=["number", *names]).rename(columns={"name": "host"})
+    points = points.astype({"change": float, "worse": float, "z": float})
+    columns = ["baseline", "hosts", "median", "spread", "unseen", "worse_half", "expected"]
+    return points, numbers.join(pd.DataFrame.from_dict(medians, orient="index", columns=columns)), everywhere
+
+
+_POINT: Final = [f.name for f in fields(Host)]
 
 
 def _hosts(
-    which: Members, points: pd.DataFrame, everywhere: Iterable[Everywhere], runs: Mapping[str, Runs]
+    which: Members, points: pd.DataFrame, everywhere: Iterable[Everywhere], runs: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the hosts with their statuses: the worst of any number, or of all numbers together."""
-    from parsers.frames import pd
-
     statuses: dict[str, Status] = dict.fromkeys(which.machines, "unknown")
     for host, status in zip(points["host"], points["status"], strict=True):
         statuses[host] = worst(statuses[host], status)
@@ -265,14 +262,17 @@ def _hosts(
     statuses |= {host: "unknown" for host in unsure if statuses[host] in ("ok", "fast")}
     for e in everywhere:
         statuses[e.name] = worst(statuses[e.name], "slow" if e.confirmed else "suspicious")
-    statuses |= {
-        host: "unknown" for host in statuses if runs[host].last_failed and statuses[host] in ("ok", "fast")
-    }
-    hosts = pd.DataFrame({"status": pd.Series(statuses)}).sort_index()
-    hosts["group"] = which.sessions.drop_duplicates("host").set_index("host")["group"]
-    hosts["odd"] = points["host"][_is_odd(points)].value_counts()
-    for name in ("sessions", "missing", "last"):
-        hosts[name] = [getattr(runs[host], name) for host in hosts.index]
+    failed = runs.index[runs["last_failed"].astype(bool)]
+    statuses |= {host: "unknown" for host in failed if statuses[host] in ("ok", "fast")}
+    hosts = (
+        runs[["sessions", "missing", "last"]]
+        .sort_index()
+        .assign(
+            status=lambda rows: rows.index.map(statuses),
+            group=which.sessions.drop_duplicates("host").set_index("host")["group"],
+            odd=points["host"][_is_odd(points)].value_counts(),
+        )
+    )
     return hosts.fillna({"odd": 0}).astype({"odd": int, "last": float})
 
 
@@ -286,7 +286,7 @@ def _suspicious(points: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _reasons(
-    hosts: pd.DataFrame, points: pd.DataFrame, runs: Mapping[str, Runs], *, with_baseline: bool
+    hosts: pd.DataFrame, points: pd.DataFrame, runs: pd.DataFrame, *, with_baseline: bool
 ) -> list[str]:
     """Return why each host is not judged; "" of the others."""
     unjudged = hosts.index[hosts["status"] == "unknown"]
@@ -295,7 +295,8 @@ def _reasons(
         counted = group["reason"].value_counts()
         why = HALVES if HALVES in counted else str(counted.index[0])
         reasons[host] = "no such number in the baseline" if with_baseline and why == FEW else why
-    reasons |= {host: "its last session failed" for host in unjudged if runs[host].last_failed}
+    failed = unjudged[runs["last_failed"].loc[unjudged].astype(bool)]
+    reasons |= dict.fromkeys(failed, "its last session failed")
     return [reasons.get(host, "") for host in hosts.index]
 
 
