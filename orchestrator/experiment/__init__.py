@@ -1,5 +1,5 @@
-"""What is asked for: a YAML file becomes experiments.
+"""A YAML file becomes experiments, and an experiment the cells of a machine.
 
-In the order of the walk: `yaml_nodes` reads YAML with the place of every value, `load` makes experiments of it, with the options of each
-sweep by `load_options`; `expand` makes the cells of a matrix. `schema` describes such files to editors, `starter` writes a first one.
+`yaml_nodes` reads YAML with the place of every value, `validate` holds it against the JSON Schema of `schema`, `rules`
+checks what a schema cannot say, `load` does all three; `expand` makes the cells. `starter` writes a first file.
 """

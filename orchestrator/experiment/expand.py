@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from orchestrator.experiment.quantities import (
     BYTES,
-    MOST,
+    MAX_VALUES,
     PERCENT_OF,
     Quantity,
     QuantityError,
@@ -37,7 +37,7 @@ from parsers import units
 from parsers.errors import UserError
 from parsers.units import number_value, size_bytes, size_value
 
-MOST_CELLS: Final = 100_000
+MAX_CELLS: Final = 100_000
 """Cells of one sweep. At a second each that is more than a day; more is almost certainly a typo."""
 
 _EXACT: Final = 2.0**53
@@ -76,7 +76,7 @@ def expand(
     installed) decide `requires`; None: not known, and then they are not asked for.
     """
     numbers = topology.numbers() if numbers is None else numbers
-    found: list[Cell] = []
+    hosted: list[Cell] = []
     skipped: list[Skipped] = []
     for sweep in experiment.sweeps:
         tool = get_tool(sweep.tool)
@@ -86,14 +86,14 @@ def expand(
             if why:
                 skipped.append(Skipped(sweep=sweep.name, cell=cell.labels(), reason=why))
             else:
-                found.append(cell)
-    return tuple(found), tuple(skipped)
+                hosted.append(cell)
+    return tuple(hosted), tuple(skipped)
 
 
 def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
     """Return every cell as (cell, why this machine cannot give its values, or ""), without duplicates.
 
-    Raises UserError if there are more than MOST_CELLS.
+    Raises UserError if there are more than MAX_CELLS.
     """
     options = get_tool(sweep.tool).options()
 
@@ -107,9 +107,9 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
     rows: list[Options] = (
         [dict(zip(walks, row, strict=True)) for row in zip(*walks.values(), strict=True)] if walks else [{}]
     )
-    if (count := math.prod(map(len, axes.values())) * len(rows)) > MOST_CELLS:
+    if (count := math.prod(map(len, axes.values())) * len(rows)) > MAX_CELLS:
         raise UserError(
-            sweep.name, f"{count} cells", f"a sweep has at most {MOST_CELLS}; split it, or name fewer values"
+            sweep.name, f"{count} cells", f"a sweep has at most {MAX_CELLS}; split it, or name fewer values"
         )
     fixed = {name: values(name, raw)[0] for name, raw in sweep.fixed.items()}
     product = [
@@ -132,7 +132,7 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
         [{n: values(n, raw)[0] for n, raw in entry.items()} for entry in sweep.include],
     )
     varying = tuple(dict.fromkeys(itertools.chain(named, *sweep.include)))
-    found: dict[str, tuple[Cell, str]] = {}
+    by_id: dict[str, tuple[Cell, str]] = {}
     for chosen in product:
         whole = fixed | chosen
         missing = "; ".join(dict.fromkeys(v.reason for v in whole.values() if isinstance(v, Missing)))
@@ -144,8 +144,8 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
             place=place,
             axes=varying,
         )
-        found.setdefault(cell.point_id, (cell, missing))
-    return list(found.values())
+        by_id.setdefault(cell.point_id, (cell, missing))
+    return list(by_id.values())
 
 
 def _include(
@@ -153,7 +153,7 @@ def _include(
 ) -> list[Options]:
     """Add the include entries, one after the other. Cells that an entry made are not added to by later ones."""
     extended = [dict(cell) for cell in product]
-    made: list[Options] = []
+    added: list[Options] = []
     for entry in entries:
         fits = [
             new
@@ -167,8 +167,8 @@ def _include(
         for cell in fits:
             cell.update({name: value for name, value in entry.items() if name not in named})
         if not fits:
-            made.append(dict(entry))
-    return extended + made
+            added.append(dict(entry))
+    return extended + added
 
 
 def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa: ANN401
@@ -209,8 +209,8 @@ def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> 
     """
     if isinstance(raw, tuple):
         values = tuple(v for item in raw for v in _resolve_one(name, option, item, numbers))
-        if len(values) > MOST:
-            raise QuantityError(f"{len(values)} values", f"a list that is one value has {MOST} at most")
+        if len(values) > MAX_VALUES:
+            raise QuantityError(f"{len(values)} values", f"a list that is one value has {MAX_VALUES} at most")
         return (values,)
     values = _resolve_one(name, option, raw, numbers)
     return (values,) if option.inner else values
@@ -294,8 +294,8 @@ def _refused(cell: Cell, tool: Tool) -> str:
         for item in value if isinstance(value, tuple) else (value,):
             if problem := options.get(name, FREE).problem(item):
                 return f"{name}: {problem}"
-    found = tool.problems(cell.options)
-    return f"{found[0][0]}: {found[0][1]}" if found else ""
+    problems = tool.problems(cell.options)
+    return f"{problems[0][0]}: {problems[0][1]}" if problems else ""
 
 
 # --- requires ---

@@ -96,16 +96,16 @@ def parse_experiment(text: str, path: str) -> Experiment:
         document.check()
     name = Experiment(title="", path=path, text="", sweeps=()).name
     title = str(data.get("title", name)).strip()
-    found = []
+    finished = []
     for where, draft in drafts.items():
         body = bodies[where]
         label = body.get("name", name)
-        found.append(
+        finished.append(
             draft.sweep(name=label, title=str(body.get("title", label)).strip(), **_settings(data, body))
         )
-        rules.check_cells(draft, found[-1])
+        rules.check_cells(draft, finished[-1])
     document.check()
-    return Experiment(title=title, path=path, text=text, sweeps=tuple(found), about=about(text))
+    return Experiment(title=title, path=path, text=text, sweeps=tuple(finished), about=about(text))
 
 
 def _tool_at(path: Path, tools: Mapping[Path, str]) -> str:
@@ -145,9 +145,9 @@ def _draft(document: Document, language: schema.Schema, where: Path, tool: str) 
     for part in ("include", "exclude"):
         for n, entry in enumerate(body.get(part, [])):
             paths |= {f"{part}[{n + 1}].{name}": (*where, part, n, name) for name in entry}
-    own = {key.partition(".")[2] for key in paths if key.startswith(("fixed.", "matrix.", "zip."))}
-    inherited = [name for name in head if name not in own]
-    if where and tool != document.data.get("tool"):  # the head's own tool has its options checked already
+    local = {key.partition(".")[2] for key in paths if key.startswith(("fixed.", "matrix.", "zip."))}
+    inherited = [name for name in head if name not in local]
+    if where and tool != document.data.get("tool"):  # the head's tool has its options checked already
         wanted = {"$ref": f"#/$defs/{tool}", "$defs": language["$defs"]}
         validate(
             document, wanted, schema.FORMATS, data={name: head[name] for name in inherited}, path=("fixed",)
@@ -159,16 +159,16 @@ def _draft(document: Document, language: schema.Schema, where: Path, tool: str) 
 def _settings(head: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a sweep has besides its options, the head's where it has none itself."""
     merged = {**head, **body}
-    found: dict[str, Any] = repeats.settings(merged["repeats"]) if "repeats" in merged else {}
-    found |= {"order": merged["order"]} if "order" in merged else {}
-    found |= {"timeout_s": quantities.seconds(merged["timeout"])} if "timeout" in merged else {}
-    found["requires"] = {**head.get("requires", {}), **body.get("requires", {})}
-    for name, value in found["requires"].items():
+    settings: dict[str, Any] = repeats.settings(merged["repeats"]) if "repeats" in merged else {}
+    settings |= {"order": merged["order"]} if "order" in merged else {}
+    settings |= {"timeout_s": quantities.seconds(merged["timeout"])} if "timeout" in merged else {}
+    settings["requires"] = {**head.get("requires", {}), **body.get("requires", {})}
+    for name, value in settings["requires"].items():
         if name == "program":
-            found["requires"][name] = tuple(value) if isinstance(value, list) else (value,)
+            settings["requires"][name] = tuple(value) if isinstance(value, list) else (value,)
         elif isinstance(value, str):
-            found["requires"][name] = SWITCHES.get(value, value)
-    return found
+            settings["requires"][name] = SWITCHES.get(value, value)
+    return settings
 
 
 def about(text: str) -> str:

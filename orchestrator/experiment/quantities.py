@@ -46,11 +46,11 @@ BYTES: Final = frozenset({"L1", "L2", "L3", "LLC", "memory", "memory_per_numa_no
 PERCENT_OF: Final[Mapping[str, str]] = {"threads": "pus", "numjobs": "pus", "np": "pus"}
 """What a percentage, or `all`, is of, by the option's name: the PUs that this process may use."""
 
-MOST: Final = 10_000
+MAX_VALUES: Final = 10_000
 """Values in one range. More is almost certainly a typo (1..memory), not a sweep."""
-LEAST_RATIO: Final = Fraction(11, 10)
-LARGEST: Final = 2**62
-LONGEST: Final = 100  # characters
+MIN_RATIO: Final = Fraction(11, 10)
+MAX_VALUE: Final = 2**62
+MAX_CHARACTERS: Final = 100  # characters
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _LITERAL: Final = rf"({_NUMBER})([kKmMgGtTpP](?:i?[bB]|i)?|[bB])?"
@@ -58,8 +58,8 @@ _PERCENT: Final = rf"({_NUMBER})\s*%"
 _PRODUCT: Final = rf"({_NUMBER})\s*[x×*]\s*([A-Za-z_]\w*)"
 _BEGUN: Final = rf"\s*{_NUMBER}[\w%]*\s*\.\."
 _NAME: Final = r"[A-Za-z_]\w*"
-_STEP: Final = rf"(.+?)\s+step\s+({_NUMBER}\w*)"
-_GEOMETRIC: Final = rf"(.+?)\s*[x×*]\s*({_NUMBER})"
+_WAY: Final = rf"(?:\s+step\s+(?P<step>{_NUMBER}\w*)|\s*[x×*]\s*(?P<ratio>{_NUMBER}))?"
+_RANGE: Final = rf"(?P<start>.*?)\s*\.\.\s*(?P<end>.*?){_WAY}"
 
 
 class QuantityError(ValueError):
@@ -123,7 +123,7 @@ class Quantity:
     def resolve(self, numbers: Mapping[str, int]) -> tuple[int | float, ...]:
         """Return the values on a machine with these numbers, ascending, without duplicates; whole ones as int.
 
-        Raises Unresolved if a number is missing or 0, if the range is empty here, or longer than MOST.
+        Raises Unresolved if a number is missing or 0, if the range is empty here, or longer than MAX_VALUES.
         """
         start = self.start.resolve(numbers)
         if self.end is None:
@@ -131,8 +131,8 @@ class Quantity:
         end = self.end.resolve(numbers)
         if end < start:
             raise Unresolved(f"{self.text} is empty: from {_plain(start)} to {_plain(end)}")
-        if self._length(start, end) > MOST:
-            raise Unresolved(f"{self.text} has more than {MOST} values here")
+        if self._length(start, end) > MAX_VALUES:
+            raise Unresolved(f"{self.text} has more than {MAX_VALUES} values here")
         values = [start]
         while True:
             value = values[-1] * self.ratio if self.ratio is not None else values[-1] + (self.step or 1)
@@ -155,50 +155,43 @@ def parse(text: str, percent_of: str = "") -> Quantity:
     Raises QuantityError, with a hint where one can be given.
     """
     text = text.strip()
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         raise QuantityError(f"{text[:20]!r}… is too long for a number")
-    if ".." not in text:
+    match = re.fullmatch(_RANGE, text)
+    if match is None:
         return Quantity(text=text, start=_term(text, percent_of))
-    left, _, right = text.partition("..")
-    step = ratio = None
-    if match := re.fullmatch(_STEP, right.strip()):
-        right = match[1]
-        step = _term(match[2], "").factor
-        if step <= 0:
-            raise QuantityError(f"{text!r} has a step of {_plain(step)}", "a step is more than 0")
-    elif match := re.fullmatch(_GEOMETRIC, right.strip()):
-        right = match[1]
-        ratio = Fraction(match[2])
-        if ratio < LEAST_RATIO:
-            what = f"{text!r} has a factor of {_plain(ratio)}"
-            raise QuantityError(what, f"a factor is {_plain(LEAST_RATIO)} at least; 1..128 x2 doubles")
-    for side, where in ((left, "start"), (right, "end")):
-        if not side.strip():
-            raise QuantityError(f"{text!r} has no {where}", "a range is written 1..8")
-    start, end = _term(left.strip(), percent_of), _term(right.strip(), percent_of)
-    if start.size != end.size and (start.size or start.name) and (end.size or end.name):
-        raise QuantityError(f"{text!r} goes from a {_sort(start)} to a {_sort(end)}")
-    if step is None and ratio is None:
-        if start.size or end.size:
-            raise QuantityError(
-                f"{text!r} does not say how to get from one size to the next", "4k..1M x2, or 4k..64k step 4k"
-            )
-        if start.factor.denominator > 1 and not start.name:
-            raise QuantityError(f"{text!r} does not say how large a step is", "0.5..4 step 0.5")
-    if ratio is not None and not start.factor:
-        raise QuantityError(f"{text!r} never leaves 0", f"[0, 1..{right.strip()} x{_plain(ratio)}]")
+    if not match["start"] or not match["end"]:
+        raise QuantityError(
+            f"{text!r} has no {'end' if match['start'] else 'start'}", "a range is written 1..8"
+        )
+    start, end = _term(match["start"], percent_of), _term(match["end"], percent_of)
+    step = _term(match["step"], "").factor if match["step"] else None
+    ratio = Fraction(match["ratio"]) if match["ratio"] else None
+    is_size, has_way = start.size or end.size, step is not None or ratio is not None
+    kinds = " to a ".join("size" if term.size else "count" for term in (start, end))
+    is_mixed = start.size != end.size and (start.size or start.name) and (end.size or end.name)
+    is_broken = start.factor.denominator > 1 and not start.name
+    for is_wrong, what, hint in (
+        (step is not None and step <= 0, "has a step of 0", "a step is more than 0"),
+        (ratio is not None and ratio < MIN_RATIO, f"has a factor of {match['ratio']}", "a factor is 1.1 at least; 1..128 x2 doubles"),
+        (is_mixed, f"goes from a {kinds}", ""),
+        (is_size and not has_way, "does not say how to get from one size to the next", "4k..1M x2, or 4k..64k step 4k"),
+        (is_broken and not has_way, "does not say how large a step is", "0.5..4 step 0.5"),
+        (ratio is not None and not start.factor, "never leaves 0", f"[0, 1..{match['end']} x{match['ratio']}]"),
+    ):  # fmt: skip
+        if is_wrong:
+            raise QuantityError(f"{text!r} {what}", hint)
     quantity = Quantity(text=text, start=start, end=end, step=step, ratio=ratio)
-    if not quantity.names:
-        if end.factor < start.factor:
-            raise QuantityError(f"{text!r} is empty", "a range goes from the small to the large value")
-        if quantity._length(start.factor, end.factor) > MOST:
-            raise QuantityError(f"{text!r} has more than {MOST} values")
+    if not quantity.names and end.factor < start.factor:
+        raise QuantityError(f"{text!r} is empty", "a range goes from the small to the large value")
+    if not quantity.names and quantity._length(start.factor, end.factor) > MAX_VALUES:
+        raise QuantityError(f"{text!r} has more than {MAX_VALUES} values")
     return quantity
 
 
 def resembles(text: str) -> bool:
     """Tell whether a text that is no quantity was meant to be a range or a product: `1..8 step`, `4 x LCC`."""
-    text = text.strip()[:LONGEST]
+    text = text.strip()[:MAX_CHARACTERS]
     product = re.fullmatch(_PRODUCT, text)
     return bool(re.match(_BEGUN, text) or (product and nearest(product[2], SAMPLE)))
 
@@ -209,18 +202,14 @@ def _term(text: str, percent_of: str) -> Term:
             factor = Fraction(size_bytes(text) if match[2] else match[1])
         except ValueError as error:
             raise QuantityError(str(error)) from error
-        if factor > LARGEST:
+        if factor > MAX_VALUE:
             raise QuantityError(f"{text!r} is too large")
         return Term(factor=factor, size=bool(match[2]))
-    share = Fraction(1) if text == "all" else None
-    if match := re.fullmatch(_PERCENT, text):
+    if match := re.fullmatch(_PERCENT, "100%" if text == "all" else text):
         share = Fraction(match[1]) / 100
-    if share is not None:
         if not percent_of:
-            known = ", ".join(PERCENT_OF)
-            raise QuantityError(
-                f"{text!r} is a share of nothing this option counts", f"shares are known for {known}"
-            )
+            hint = f"shares are known for {', '.join(PERCENT_OF)}"
+            raise QuantityError(f"{text!r} is a share of nothing this option counts", hint)
         if not 0 < share <= 1:
             raise QuantityError(f"{text!r} is not between 0 and 100 %")
         return Term(factor=share, name=percent_of)
@@ -229,18 +218,13 @@ def _term(text: str, percent_of: str) -> Term:
     if not re.fullmatch(_NAME, name):
         together = "".join(text.split())
         blank = f"{together}, without a blank" if re.fullmatch(_LITERAL, together) else ""
-        hint = list_hint(text) or blank
-        raise QuantityError(f"{text!r} is not a number", hint)
+        raise QuantityError(f"{text!r} is not a number", list_hint(text) or blank)
     if name not in SAMPLE:
         hint = nearest(name, SAMPLE) or f"the machine's numbers are {', '.join(SAMPLE)}"
         raise QuantityError(f"{name!r} is neither a number nor one of the machine's", hint)
     if factor == 0:
         raise QuantityError(f"{text!r} is 0")
     return Term(factor=factor, name=name, size=name in BYTES, product=match is not None)
-
-
-def _sort(term: Term) -> str:
-    return "size" if term.size else "count"
 
 
 def _rounded(value: Fraction) -> Fraction:
@@ -268,7 +252,7 @@ def seconds(value: str | float) -> float:
     match = re.fullmatch(rf"({_NUMBER})\s*({'|'.join(_SECONDS)})?", str(value).strip())
     if isinstance(value, bool) or not match:
         raise QuantityError(f"{value!r} is not a time", list_hint(str(value)) or "90, 90s, 2 min, 1.5 h")
-    found = float(match[1]) * _SECONDS[match[2] or "s"]
-    if found > LONGEST_S:
+    time_s = float(match[1]) * _SECONDS[match[2] or "s"]
+    if time_s > LONGEST_S:
         raise QuantityError(f"{str(value)[:20]!r} is a longer time than any run", f"at most {LONGEST_S} s")
-    return found
+    return time_s

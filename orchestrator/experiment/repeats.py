@@ -65,11 +65,11 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 def uncertainty(values: Sequence[float]) -> float:
     """Return how far the interval of the median reaches from it, as a share of it: 0.06 is ±6 %. Infinite where there is none."""
-    found = interval(values)
-    if found is None:
+    bounds = interval(values)
+    if bounds is None:
         return math.inf
     median = statistics.median(values)
-    reach = max(found[1] - median, median - found[0])
+    reach = max(bounds[1] - median, median - bounds[0])
     return reach / abs(median) if median else (math.inf if reach else 0.0)
 
 

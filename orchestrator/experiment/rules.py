@@ -57,28 +57,28 @@ class Draft:
 
     def axes(self, *parts: str) -> dict[str, tuple[Any, ...]]:
         """Return axis → its values, as in a Sweep."""
-        found: dict[str, list[Any]] = {}
+        axes: dict[str, list[Any]] = {}
         for _, name, raw in self.written(*parts):
-            found.setdefault(name, []).append(_freeze(name, raw))
-        return {name: tuple(values) for name, values in found.items()}
+            axes.setdefault(name, []).append(_freeze(name, raw))
+        return {name: tuple(values) for name, values in axes.items()}
 
     def entries(self, part: str) -> tuple[dict[str, tuple[Any, ...]], ...]:
         """Return the entries of `include` or `exclude`: option → its values, as in a Sweep."""
-        found: dict[str | int, dict[str, list[Any]]] = {}
+        entries: dict[str | int, dict[str, list[Any]]] = {}
         places = {place.name: place for place in self.axes(*AXES).get("place", ())}
         for path, name, raw in self.written(part):
             value = _freeze(name, raw)
             if name == "place":
                 value = value.name if part == "exclude" else places.get(str(raw), value)
-            found.setdefault(path[len(self.path) + 1], {}).setdefault(name, []).append(value)
-        return tuple({name: tuple(values) for name, values in entry.items()} for entry in found.values())
+            entries.setdefault(path[len(self.path) + 1], {}).setdefault(name, []).append(value)
+        return tuple({name: tuple(values) for name, values in entry.items()} for entry in entries.values())
 
     def places(self) -> dict[str, Path]:
         """Return where each option is, and each key inside one: "fixed.metrics.rate.unit"."""
-        found = dict(self.paths)
+        places = dict(self.paths)
         for key, path in self.paths.items():
-            found |= _keys_inside(key, path, self.document.value(path))
-        return found
+            places |= _keys_inside(key, path, self.document.value(path))
+        return places
 
     def wrong(self, key: str, what: str, hint: str = "") -> None:
         """Record a mistake of an option, at its key."""
@@ -103,10 +103,10 @@ class Draft:
 
 def _keys_inside(key: str, path: Path, value: Any) -> dict[str, Path]:  # noqa: ANN401
     """Return where each key inside a mapping is."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for name, inner in value.items() if isinstance(value, dict) else ():
-        found |= {f"{key}.{name}": (*path, name), **_keys_inside(f"{key}.{name}", (*path, name), inner)}
-    return found
+        paths |= {f"{key}.{name}": (*path, name), **_keys_inside(f"{key}.{name}", (*path, name), inner)}
+    return paths
 
 
 def _freeze(name: str, raw: Any) -> Any:  # noqa: ANN401
@@ -274,29 +274,28 @@ def check_cells(draft: Draft, sweep: Sweep) -> None:
         return document.wrong((*draft.path, "exclude"), "removes every cell of the sweep")
     options, module = get_tool(draft.tool).options(), get_tool(draft.tool)
     depends: dict[str, set[str]] = {}
-    for part in ("fixed", *AXES, "include"):
-        for _, name, raw in draft.written(part):
-            value = _freeze(name, raw)
-            if name != "place" and _depends(draft, name, value):
-                depends.setdefault(name, set()).update(map(expand.text_of, _resolve(draft, name, value)))
+    for _, name, raw in draft.written("fixed", *AXES, "include"):
+        value = _freeze(name, raw)
+        if name != "place" and _depends(draft, name, value):
+            depends.setdefault(name, set()).update(map(expand.text_of, _resolve(draft, name, value)))
     complaints: dict[Problem, list[str]] = {}
-    required = {name for name, option in options.items() if option.required}
+    required = [name for name, option in options.items() if option.required]
     for cell, _ in cells[:MAX_CHECKED]:
-        found: list[Problem] = [
-            (name, "is missing: the tool needs it") for name in required - cell.options.keys()
+        absent: list[Problem] = [
+            (n, "is missing: the tool needs it") for n in required if n not in cell.options
         ]
-        for problem in found or module.problems(cell.options):
+        for problem in absent or module.problems(cell.options):
             if expand.text_of(cell.options.get(problem[0])) not in depends.get(problem[0], ()):
                 complaints.setdefault(problem, []).append(cell.describe())
+    places = {
+        key.partition(".")[2]: path for key, path in draft.places().items() if not key.startswith("exclude")
+    }
+    fixed = (*draft.path, "fixed")
     for (name, what, *hints), labels in complaints.items():
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
         where = "" if len(labels) == len(cells) else f" (in the cell {labels[0]}{more})"
         hint = next(filter(None, hints), options[name].help if name in options else "")
-        missing = (*draft.path, "fixed", *name.split("."))
-        places = (
-            path for key, path in draft.places().items() if key.partition(".")[2] == name and key[0] != "e"
-        )
-        path = next(places, missing)
-        beside = document.marks.get((*draft.path, "fixed"), document.marks[draft.path])
-        document.wrong(path, what + where, hint, document.keys.get(path, beside))
+        path = places.get(name, (*fixed, *name.split(".")))
+        near = document.marks.get(fixed, document.marks[draft.path])
+        document.wrong(path, what + where, hint, document.keys.get(path, near))
     return None

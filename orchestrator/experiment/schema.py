@@ -91,7 +91,7 @@ MATRIX: Final[Mapping[str, Schema]] = {
 def json_schema(names: Iterable[str] | None = None) -> Schema:
     """Return the schema (draft 2020-12) of an experiment file, with every option of the tools `names`; None: of all."""
     tools = tool_names() if names is None else tuple(names)
-    own = [_if_tool(name, {"$ref": f"#/$defs/{name}:parts"}) for name in tools]
+    by_tool = [_if_tool(name, {"$ref": f"#/$defs/{name}:parts"}) for name in tools]
     inherited = [
         _if_tool(
             name,
@@ -122,13 +122,13 @@ def json_schema(names: Iterable[str] | None = None) -> Schema:
         "allOf": [
             {"if": {"required": ["sweeps"]}, "then": several, "else": needs_tool},
             {"if": {"not": {"required": ["tool"]}}, "then": _each_sweep(needs_tool)},
-            *own,
+            *by_tool,
             *inherited,
         ],
         "$defs": {
             "place": _place(),
             **{key: value for name in tools for key, value in _options(name).items()},
-            "sweep": {**_object(sweep, required=["name"]), "allOf": own},
+            "sweep": {**_object(sweep, required=["name"]), "allOf": by_tool},
         },
     }
 

@@ -15,9 +15,9 @@ _HINT: Final = "`pinsweep init --list` names those that come with pinsweep, `pin
 
 def folder() -> Path:
     """Return the folder of the shipped experiments: the repository's `experiments/`, or the copy inside an installed wheel."""
-    for found in (_HERE.parent / "experiments", _HERE / "shipped_experiments"):
-        if (found / "quickstart.yaml").is_file():
-            return found
+    for path in (_HERE.parent / "experiments", _HERE / "shipped_experiments"):
+        if (path / "quickstart.yaml").is_file():
+            return path
     raise UserError(str(_HERE / "shipped_experiments"), "is not there", "install pinsweep again")
 
 

@@ -151,20 +151,20 @@ def _kernel(tool: str, elsewhere: bool) -> Program | str:
 
 def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
     module = get_tool(tool)
-    found = module.probe(path, Ask(run=_ask, setting=_setting))
-    if isinstance(found, str):
+    probed = module.probe(path, Ask(run=_ask, setting=_setting))
+    if isinstance(probed, str):
         if not elsewhere:
-            return found
-        found = Probed()
+            return probed
+        probed = Probed()
     script = _script(path)
     return Program(
         name=Path(path).name,
         path=path,
-        version=_version(tool, path, found.env),
+        version=_version(tool, path, probed.env),
         sha256=checksum(path),
-        env=found.env,
-        helpers=found.helpers,
-        notes={**found.notes, **({"script": script} if script else {})},
+        env=probed.env,
+        helpers=probed.helpers,
+        notes={**probed.notes, **({"script": script} if script else {})},
     )
 
 
@@ -186,12 +186,12 @@ def configured() -> Mapping[str, str]:
     import yaml
 
     try:
-        found = yaml.safe_load(text) or {}
+        paths = yaml.safe_load(text) or {}
     except yaml.YAMLError as error:
         raise UserError(str(path), f"not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+    if not isinstance(paths, dict) or not all(isinstance(v, str) for v in paths.values()):
         raise UserError(str(path), "must map tools to paths", "TOOL: /path/to/its/program")
-    return {str(k): os.path.expanduser(v) for k, v in found.items()}  # noqa: PTH111 (without a home, ~ stays as it is)
+    return {str(k): os.path.expanduser(v) for k, v in paths.items()}  # noqa: PTH111 (without a home, ~ stays as it is)
 
 
 def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:

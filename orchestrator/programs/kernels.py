@@ -85,10 +85,10 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
     its own and renames, so a path that exists is always a whole program. Raises UserError, also if another user may
     write into the cache.
     """
-    said = ask(
+    answer = ask(
         [compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S
     )  # distributions patch one version in many ways
-    version = hashlib.sha256(said.stdout if said else b"").hexdigest()[:8]
+    version = hashlib.sha256(answer.stdout if answer else b"").hexdigest()[:8]
     program = cache / f"{_key(source, options)}-{version}" / source.stem
     if os.access(program, os.X_OK):
         _refuse_shared(program)
@@ -97,12 +97,12 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
         program.parent.mkdir(parents=True, exist_ok=True)
         _refuse_shared(program.parent)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as work:
-            made = Path(work) / source.stem
-            _compile(source, [compiler, *options, str(source), "-o", str(made), "-lm"])
-            if not os.access(made, os.X_OK):
+            output = Path(work) / source.stem
+            _compile(source, [compiler, *options, str(source), "-o", str(output), "-lm"])
+            if not os.access(output, os.X_OK):
                 what = f"programs cannot be started from {cache} (mounted noexec?)"
                 raise UserError("cache", what, "set XDG_CACHE_HOME to a folder where they can")
-            made.replace(program)
+            output.replace(program)
     except OSError as error:
         what = f"cannot keep a compiled kernel in {cache}: {error.strerror or error}"
         raise UserError("cache", what, "set XDG_CACHE_HOME to a folder that can be written") from error

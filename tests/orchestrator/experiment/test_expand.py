@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.experiment.expand import MOST_CELLS, expand, unmet
+from orchestrator.experiment.expand import MAX_CELLS, expand, unmet
 from orchestrator.experiment.load import ExperimentError, parse_experiment
 from orchestrator.experiment.quantities import SAMPLE
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Experiment, Place, Skipped
 
-DUAL = topology_from_text(
+DESCRIPTION = (
     "pack:2 [numa(memory=64GB)] l3:1(size=33554432) l2:10(size=1048576) l1d:1(size=32768) core:1 pu:1"
 )
+DUAL = topology_from_text(DESCRIPTION)
 """The machine of a course: two packages of ten cores, a NUMA node each, no SMT."""
 LAPTOP = topology_from_text("pack:1 core:2 pu:2")
 """Two cores; the description says nothing about caches and memory."""
@@ -256,11 +257,6 @@ def test_a_cell_is_the_same_however_its_values_are_written(
         assert len(cells(f"{matrix}\ninclude: [{{{axis}: {other}, place: a}}]")) == 2
 
 
-def test_an_identity_is_computed_once() -> None:
-    cell = Cell(sweep="s", tool="fio", options={"bs": "4k"})
-    assert cell.point_id is cell.point_id
-
-
 def test_what_a_program_may_read_as_something_else_stays_something_else() -> None:
     text = """
 tool: command
@@ -305,25 +301,21 @@ def test_a_number_the_machine_does_not_give_skips_its_cells_only() -> None:
     )
 
 
-def test_a_fixed_number_the_machine_does_not_give_skips_every_cell() -> None:
-    got = skips("tool: stream\nfixed: {array_size: 4 x LLC}\nmatrix: {threads: [1, 2]}", LAPTOP)
+@pytest.mark.parametrize(
+    ("text", "machine", "reasons"),
+    [
+        ("tool: stream\nfixed: {array_size: 4 x LLC}\nmatrix: {threads: [1, 2]}", "pack:1 core:2 pu:2", ["report its LLC"] * 2),
+        ("tool: stream\nmatrix: {threads: 2..cores}", "pack:1 core:1 pu:1", ["2..cores is empty"]),
+        ("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {l: [64, 8 x L2]}", DESCRIPTION, ["8388608 is more than 262144"]),
+    ],
+)  # fmt: skip
+def test_what_this_machine_cannot_give_is_skipped_with_the_reason(
+    text: str, machine: str, reasons: list[str]
+) -> None:
+    got = skips(text, topology_from_text(machine))
 
-    assert [(s.cell, s.reason) for s in got] == [
-        ({"threads": n}, "array_size: this machine does not report its LLC") for n in (1, 2)
-    ]
-
-
-def test_a_range_that_is_empty_here_is_a_reason() -> None:
-    one = topology_from_text("pack:1 core:1 pu:1")
-    (got,) = skips("tool: stream\nmatrix: {threads: 2..cores}", one)
-
-    assert got.reason == "threads: 2..cores is empty: from 2 to 1"
-
-
-def test_a_value_out_of_bounds_on_this_machine_is_a_reason() -> None:
-    (got,) = skips("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {l: [64, 8 x L2]}", DUAL)
-
-    assert got.reason == "l: 8388608 is more than 262144"
+    assert len(got) == len(reasons)
+    assert all(reason in skipped.reason for skipped, reason in zip(got, reasons, strict=True))
 
 
 def test_given_numbers_stand_in_for_the_topology() -> None:
@@ -335,7 +327,7 @@ def test_too_many_cells_are_a_mistake_before_they_are_built() -> None:
     with pytest.raises(ExperimentError, match=f"1000000 cells.*") as error:  # noqa: F541
         load(f"tool: fio\nmatrix: {{{axes}}}")
 
-    assert str(MOST_CELLS) in error.value.hint
+    assert str(MAX_CELLS) in error.value.hint
 
 
 # --- requires ---

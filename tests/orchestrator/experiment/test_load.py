@@ -121,22 +121,15 @@ def test_an_option_at_the_head_is_checked_against_the_tool_of_each_sweep() -> No
     assert places(WHOLE.replace("    fixed: {ntimes: 5}\n", "")) == ["9:3 fixed.ntimes"]
 
 
-def test_repeats_auto_begins_with_six_rounds_and_a_sweep_may_say_otherwise() -> None:
-    text = "schema: 1\ntool: stream\nrepeats: auto\nsweeps: [{name: a}, {name: b, repeats: 3}]"
-
-    assert [(sweep.repeats, sweep.settle) for sweep in load(text).sweeps] == [(6, True), (3, False)]
-
-
-def test_a_short_file_has_defaults() -> None:
-    (sweep,) = load("schema: 1\ntool: stream").sweeps
-
-    assert (sweep.name, sweep.title, sweep.repeats, sweep.order, sweep.timeout_s) == (
-        "test",
-        "test",
-        3,
-        "interleaved",
-        None,
-    )
+@pytest.mark.parametrize(
+    ("text", "repeats", "settle", "timeout"),
+    [("", 3, False, None), ("repeats: auto", 6, True, None), ("repeats: 2", 2, False, None), ("timeout: 2 min", 3, False, 120.0)],
+)  # fmt: skip
+def test_settings_and_their_defaults(text: str, repeats: int, settle: bool, timeout: float | None) -> None:
+    for body in (text, f"{text}\nsweeps: [{{name: test}}]"):
+        (sweep,) = load(f"schema: 1\ntool: stream\n{body}").sweeps
+        assert (sweep.name, sweep.title, sweep.order) == ("test", "test", "interleaved")
+        assert (sweep.repeats, sweep.settle, sweep.timeout_s) == (repeats, settle, timeout)
 
 
 def test_a_sweep_overrides_the_head_and_an_axis_takes_the_place_of_a_fixed_option() -> None:
@@ -345,6 +338,7 @@ order: listd
     ("fio", "matrix: {bs: [4k]}\nexclude: [{bs: 8k}]", "4:16 exclude[1].bs", ""),
     ("fio", "matrix: {bs: [4k]}\nexclude: [{}]", "4:11 exclude[1]", ""),
     ("fio", "matrix: {bs: [4k]}\nexclude: {bs: 4k}", "4:10 exclude", ""),
+        ("fio", "matrix: {rw: [read, rnadwrite]}", "3:21 matrix.rw", "mean 'randwrite'"),
     ("fio", "matrix: {bs: [4k]}\ninclude: [{iodpeth: 8}]", "4:12 include[1].iodpeth", "iodepth"),
     ("fio", "matrix: {bs: [4k]}\ninclude: [{iodepth: 1..8}]", "4:21 include[1].iodepth", ""),
     ("fio", "matrix: {place: [{name: near, cpus: all}]}\nexclude: [{place: nera}]", "4:19 exclude[1].place", "near"),
@@ -547,12 +541,6 @@ def test_shipped_experiments_mean_the_same_to_other_readers_of_yaml(path: Path) 
     assert load_experiment(path)
 
 
-def test_letters_that_changed_places_are_put_right_first() -> None:
-    ((_, message),) = mistakes(fio("matrix: {rw: [read, rnadwrite]}"))
-
-    assert "'randwrite'" in message.rpartition("did you mean")[2]  # 'readwrite' has as many letters in common
-
-
 def test_a_mistake_next_to_values_of_the_machine_is_found_before_anything_starts() -> None:
     text = "schema: 1\ntool: mlc\nfixed: {mode: idle_latency}\nmatrix:\n  b: [16q, 0.5 x L2]\n"
 
@@ -586,18 +574,9 @@ def settled(text: str) -> None:
         assert all(re.match(r"error: test\.yaml:\d+:\d+: |hint: ", line) for line in error.lines())  # noqa: PT017
 
 
-def test_the_small_file_is_whole() -> None:
-    assert len(load(SMALL).sweeps) == 1
-
-
-@pytest.mark.slow
-def test_without_any_one_character_it_loads_or_says_why_not() -> None:
-    for n in range(len(SMALL)):
-        settled(SMALL[:n] + SMALL[n + 1 :])
-
-
 def test_without_any_one_line_or_the_rest_it_loads_or_says_why_not() -> None:
     lines = SMALL.splitlines(keepends=True)
+    assert load(SMALL).sweeps
     for n in range(len(lines)):
         settled("".join(lines[:n] + lines[n + 1 :]))
         settled("".join(lines[:n]))
