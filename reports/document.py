@@ -70,6 +70,8 @@ class Table:
     flags: tuple[str, ...] = ()
     most: int = 20
     """Rows that a terminal shows; a page shows ten times as many. What is left out is counted."""
+    spread: bool = False
+    """If not all rows are shown: rows at equal distances, not the first."""
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *columns: Column, **others: Any) -> Self:  # noqa: ANN401 (its own fields)

@@ -52,17 +52,12 @@ def show_result(path: Path, include: Include = "least") -> Document:
 
 def _head(results: Results) -> str:
     """Return "vm · 2026-11-28 · 30 of 32 runs ok"."""
-    runs = {run.slot: run for run in results.runs if not run.captured}.values()
-    planned = results.planned - sum(run.captured for run in results.runs)
     hosts = fmt.words(dict.fromkeys(machine.host for machine in results.measured))
     days = dict.fromkeys(machine.session.started_utc[:10] for machine in results.measured)
-    ok, disturbed = sum(run.state == "ok" for run in runs), sum(run.is_disturbed for run in runs)
-    ran = f"{fmt.count(ok)} of {fmt.plural(planned, 'run')} ok" if planned or not results.texts else ""
-    ran += f", {fmt.count(disturbed)} disturbed" if disturbed else ""
     texts = f"{fmt.plural(results.texts, 'captured output')}, host not recorded" if results.texts else ""
     others = f"{results.unasked} of {results.cells} cells not requested" if results.unasked else ""
     return " · ".join(
-        filter(None, [hosts, " to ".join([*days][:: max(len(days) - 1, 1)]), ran, others, texts])
+        filter(None, [hosts, " to ".join([*days][:: max(len(days) - 1, 1)]), results.ended, others, texts])
     )
 
 

@@ -165,7 +165,7 @@ def _each_picture_is_drawn_once(of_all_workers: Path) -> Iterator[None]:
         return drawn
 
     with pytest.MonkeyPatch.context() as patch:
-        for draw in (vl_convert.vegalite_to_vega, vl_convert.vega_to_svg):
+        for draw in (vl_convert.vegalite_to_vega, vl_convert.vegalite_to_svg):
             patch.setattr(vl_convert, draw.__name__, once(draw))
         register = vl_convert.register_font_directory
         patch.setattr(vl_convert, "register_font_directory", registered)

@@ -163,7 +163,7 @@ class Summary:
     id: str
     level: Level
     check: str
-    text: str  # "In 10 cells of 4 sweeps. For example randread, iodepth 32: 13.4 to 46.9 kIOPS."
+    text: str  # "10 cells of 4 sweeps, for example: 13.4 to 46.9 kIOPS (iodepth=32)."
     todo: str
     counted: str  # "10 cells"
     rows: Table
@@ -176,16 +176,20 @@ def summaries(findings: Iterable[Finding]) -> list[Summary]:
         sweeps, places = (list(dict.fromkeys(getattr(f, name) for f in same)) for name in ("sweep", "where"))
         cells = [(f, cell, text) for f in same for cell, text in f.cells]
         first = cells[0]
-        cell = "" if first[1] == ONE_CELL else f"{first[1]}: "
-        sweep = f"{first[0].sweep}, " if len(sweeps) > 1 else ""
+        names = [first[0].sweep if len(sweeps) > 1 else "", "" if first[1] == ONE_CELL else first[1]]
+        cell = ", ".join(filter(None, names))
         counted = _counted(same, len(cells))
         where = f" of {fmt.plural(len(sweeps), 'sweep')}" if len(sweeps) > 1 else ""
         where += f" in {fmt.plural(len(places), 'file')}" if len(places) > 1 else ""
-        begins = ". For example, " if len(cells) > 1 else ": "
-        text = f"In {counted}{where}{begins}{sweep}{cell}{first[2]}"
+        example = f"{first[2].removesuffix('.')} ({cell})" if cell else first[2].removesuffix(".")
+        text = (
+            f"{fmt.sentence(counted)}{where}, for example: {example}"
+            if len(cells) > 1
+            else fmt.sentence(example)
+        )
         found.append(Summary(
             id=key, level=level, check=same[0].check, todo=fmt.sentence(todo), counted=counted,
-            text=f"{text.removesuffix('.')}.",
+            text=f"{text}.",
             rows=_rows(cells, with_sweep=len(sweeps) > 1, with_place=len(places) > 1),
         ))  # fmt: skip
     return found

@@ -17,9 +17,11 @@ _OF_ONE_RUN: Final = re.compile(r"\b0x[0-9a-f]+\b|\b(?=\w*\d)[0-9a-f]{6,}\b|\d{4
 def missing(results: Results) -> Table:
     """Return a row per sweep, kind and reason: how many runs or cells, the first of them, and why."""
     waiting = set(results.unrepeated)
+    measured = {run.slot[:2] for tool in results.tools for run in results.good(tool)}
+    disturbed = (run for run in results.disturbed if run.slot[:2] not in measured)
     bad = [
         *((run.state, run) for run in results.failed),
-        *(("not repeated yet" if run in waiting else "disturbed", run) for run in results.disturbed),
+        *(("not repeated yet" if run in waiting else "disturbed", run) for run in disturbed),
     ]
     rows: list[tuple[Value, ...]] = [
         (state, sweep, len(runs), _run(runs[0][1], results), why(runs[0][1]))

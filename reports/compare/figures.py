@@ -32,7 +32,7 @@ _FOREST: Final = Chart(
     panels=(),
     x_title="change, %",
     rules=lambda _: [Rule(label="same", x=0.0)],
-    caption="Points: median pairwise change. Bars: 95 % interval.",
+    caption="Points show the median pairwise change, bars the 95 % interval.",
 )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from parsers.errors import UserError
 from reports.lab import pictures
+from reports.render.svg import font_folder
 
 _PICTURE = b"""#set document(date: none)
 #set page(width: auto, height: auto, margin: 0pt)
@@ -42,7 +43,7 @@ def _compile(folder: Path, main: str) -> bytes:
         import typst
     except ImportError as error:
         raise NoTypst("report.pdf", "typst is not installed", "pip install 'pinsweep[pdf]'") from error
-    fonts = [pictures.font_folder()]
+    fonts = [font_folder()]
     try:
         made: bytes = typst.compile(folder / main, root=folder, format="pdf", font_paths=fonts, timestamp=0)
     except typst.TypstError as error:

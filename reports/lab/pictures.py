@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import struct
 import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Final
 
 from reports.document import Figure
 from reports.lab.document import Trace
 from reports.render import paper
+from reports.render.svg import converter
 from reports.render.svg import draw as draw_figure
 from reports.text.plain import plain
 
@@ -49,35 +47,17 @@ def draw(figure: Figure, trace: Trace) -> Picture:
     return Picture(svg=svg, width_mm=round(width * shrink, 1))
 
 
-def font_folder() -> Path:
-    """Return the folder of the fonts that PDF and PNG are set in."""
-    return Path(str(resources.files("reports").joinpath("fonts")))
-
-
-@functools.cache
-def _fonts() -> None:
-    import vl_convert
-
-    vl_convert.register_font_directory(str(font_folder()))
-
-
 def pdf(picture: Picture) -> bytes:
     """Return a picture as PDF. Its parts come in another order each time: see `reports.lab.pdf.picture`."""
-    import vl_convert
-
-    _fonts()
-    made: bytes = vl_convert.svg_to_pdf(picture.svg)
+    made: bytes = converter().svg_to_pdf(picture.svg)
     return made
 
 
 def png(picture: Picture, trace: Trace) -> bytes:
     """Return a picture as PNG at PNG_PPI, with its trace in text chunks."""
-    import vl_convert
-
-    _fonts()
     width = float(ET.fromstring(picture.svg).attrib["width"])
     scale = picture.width_mm / 25.4 * PNG_PPI / width
-    made: bytes = vl_convert.svg_to_png(picture.svg, scale=scale, ppi=72)
+    made: bytes = converter().svg_to_png(picture.svg, scale=scale, ppi=72)
     return _with_text(made, trace)
 
 

@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,26 +35,27 @@ def html(page: Page, *, static: bool = False, template: Path | None = None) -> s
     figures = list(Document(title="", blocks=blocks).figures())
     numbers = {figure.id: n for n, figure in enumerate(figures, 1)}
     charts = {figure.id: runtime(figure) for figure in figures if is_zoomable(figure)} if scripts else {}
-    if charts:
-        scripts.insert(0, parts.resource("vendor/vega.js").decode("utf-8"))
+    vega = parts.resource("vendor/vega.js").decode("utf-8") if charts else ""
     how = Drawing(draw=draw, numbers=numbers)
     values: dict[str, Any] = {
         "page": page,
         "drawn": {section.anchor: fragment(section.blocks, how) for section in page.sections},
+        "cells": [fragment((check.cells,), how) if check.cells else "" for check in page.checks],
         "runs": fragment([page.runs], how) if page.runs else "",
         "contents": [(figure.id, numbers[figure.id], figure.title) for figure in figures],
         "many": len(figures) > _MANY,
         "style": Markup(style),
         "scripts": [Markup(script) for script in scripts],
-        "charts": Markup(f'"{packed(charts)}"') if charts else "",
-        "csp": parts.policy(style, scripts, images=bool(template)),
+        "charts": [*charts],
+        "packed": packed(json.dumps(charts, ensure_ascii=False, separators=(",", ":"))),
+        "vega": packed(vega),
+        "csp": parts.policy(style, [*filter(None, [vega]), *scripts], images=bool(template)),
     }
     return plain(unbroken(templates.render(PAGE, values, cpu_s=CPU_S + len(figures) * _DRAWING_S)))
 
 
-def packed(charts: Mapping[str, Any]) -> str:
-    """Return charts as JSON, gzip, base64. The same charts give the same text."""
-    text = json.dumps(charts, ensure_ascii=False, separators=(",", ":"))
+def packed(text: str) -> str:
+    """Return a text with gzip, in base64. The same text gives the same result."""
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
 
 

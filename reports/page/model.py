@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reports.document import Block, Table
+from reports.document import Block, Fold, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,7 @@ class Check:
     text: str
     id: str = ""  # of the audit's check
     explained: str = ""  # what that check looks for
-    items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
-    counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
-    number: int = 0  # of them
+    cells: Fold | None = None  # those that it is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,14 +32,15 @@ class Grid:
 
 
 def grid(table: Table, most: int | None = None) -> Grid:
-    """Return the first rows of a table as texts; all if `most` is None."""
-    rows = table.rows[:most]
+    """Return some rows of a table as texts; all if `most` is None."""
+    step = -(-len(table.rows) // most) if table.spread and most else 1
+    rows, flags = table.rows[::step][:most], table.flags[::step][:most]
     columns = [_column(column, [row[i] for row in rows]) for i, column in enumerate(table.columns)]
     return Grid(
         headings=tuple(printable(heading) for heading, _, _ in columns),
         rows=tuple(zip(*(texts for _, texts, _ in columns), strict=True)) if columns else (),
         numeric=tuple(numeric for _, _, numeric in columns),
-        flags=tuple(map(printable, table.flags[:most])) if any(table.flags[:most]) else (),
+        flags=tuple(map(printable, flags)) if any(flags) else (),
         more=len(table.rows) - len(rows),
         marked=_leading(table, [numeric for _, _, numeric in columns]),
     )

@@ -189,8 +189,8 @@ def table(chart: Chart, points: Points) -> Table:
         if repeated:
             cells += [Interval(row["low"], row["high"], points.unit) if row["low"] < row["high"] else None, int(row["n"])]  # fmt: skip
         rows.append(tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in cells))
-    flags = tuple(points.frame["flags"])
-    return Table(columns=tuple(columns), rows=tuple(rows), id=f"{chart.id}-numbers", flags=flags if any(flags) else ())  # fmt: skip
+    flags, shape = tuple(points.frame["flags"]), chart.kind in ("steps", "bars")
+    return Table(columns=tuple(columns), rows=tuple(rows), id=f"{chart.id}-numbers", flags=flags if any(flags) else (), most=4 if shape else 20, spread=shape)  # fmt: skip
 
 
 def caption(chart: Chart, points: Points) -> str:
@@ -203,12 +203,11 @@ def caption(chart: Chart, points: Points) -> str:
         marks = ", ".join(filter(None, (fmt.scale_for(points.frame["median"], points.unit).unit, median)))
         marks += "." if marks else ""
     elif median and chart.kind in ("line", "points"):
-        name, ranges = {"line": ("Lines", "Bands" if points.many else "Bars"), "points": ("Points", "Bars")}[
-            chart.kind
-        ]
-        marks = f"{name}: {median}. {ranges}: their range."
+        name = {"line": "Lines", "points": "Points"}[chart.kind]
+        ranges = "bands" if points.many and chart.kind == "line" else "bars"
+        marks = f"{name} show the {median}, {ranges} the range."
     flagged = bool((points.frame["flags"] != "").any()) and chart.kind not in ("heat", "bars", "steps")
-    return " ".join(filter(None, (marks, chart.caption, "Open points: flagged." if flagged else "")))
+    return " ".join(filter(None, (marks, chart.caption, "Open points are flagged." if flagged else "")))
 
 
 def description(chart: Chart, points: Points) -> str:

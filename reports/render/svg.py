@@ -6,9 +6,12 @@ Colours stay attributes (light theme), so that a picture is complete outside of 
 from __future__ import annotations
 
 import copy
+import functools
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 from parsers.errors import UserError
@@ -57,7 +60,7 @@ def draw(figure: Figure, uid: str = "") -> str:
 
     Raises UserError if vl-convert is not installed.
     """
-    text = _converter().vegalite_to_svg(dict(figure.spec), vl_version=VEGA_LITE, config=THEME)
+    text = converter().vegalite_to_svg(dict(figure.spec), vl_version=VEGA_LITE, config=THEME)
     uid = uid or re.sub(r"[^A-Za-z0-9]", "-", figure.id)
     source = ET.fromstring(text)
     width, height = source.attrib["width"], source.attrib["height"]
@@ -80,7 +83,7 @@ def runtime(figure: Figure) -> dict[str, Any]:
     lines["params"] = [{"name": "zoom", "select": "interval", "bind": "scales"}]
     for layer in body["layer"]:
         layer["mark"]["clip"] = layer["mark"]["type"] != "text"
-    made: dict[str, Any] = _converter().vegalite_to_vega(spec, vl_version=VEGA_LITE, config=THEME)
+    made: dict[str, Any] = converter().vegalite_to_vega(spec, vl_version=VEGA_LITE, config=THEME)
     return made
 
 
@@ -91,12 +94,20 @@ def is_zoomable(figure: Figure) -> bool:
     return "line" in kinds and body["encoding"]["x"]["type"] == "quantitative"
 
 
-def _converter() -> Any:  # noqa: ANN401 (has no types)
+def font_folder() -> Path:
+    """Return the folder of the fonts that all pictures are set in."""
+    return Path(str(resources.files("reports").joinpath("fonts")))
+
+
+@functools.cache
+def converter() -> Any:  # noqa: ANN401 (has no types)
+    """Return vl-convert, which measures texts in our fonts. Raises UserError if it is not installed."""
     try:
         import vl_convert
     except ImportError as error:
         where, what = "report", "charts are drawn by vl-convert, which is not installed"
         raise UserError(where, what, "pip install vl-convert-python") from error
+    vl_convert.register_font_directory(str(font_folder()))
     return vl_convert
 
 
@@ -114,6 +125,10 @@ _DROPPED: Final = (
     "style",
     "font-family",
 )
+_DEFAULTS: Final = {
+    "opacity": "1", "stroke-width": "1", "font-weight": "normal", "font-size": "12px", "transform": "translate(0,0)", "x2": "0", "y2": "0",
+}  # fmt: skip
+"""Values that an attribute has anyway, or from the root."""
 _TITLED: Final = ("point", "bar", "rect mark")
 _AS_TEXT: Final = {SERIES[0]: "#1F6CAB", SERIES[1]: "#B34F08", ORDERED[4]: "#8A5A12", GREY: MUTE}
 """Colours of lines that are too light for text on white → those of text: a contrast of 4.5 and more."""
@@ -129,7 +144,7 @@ def _walk(node: ET.Element, uid: str) -> Iterator[ET.Element]:
     attributes = {
         name: _LONG.sub(lambda found: f"{float(found[0]):.1f}", value) if name in _PLACES else value
         for name, value in node.attrib.items()
-        if name not in _DROPPED
+        if name not in _DROPPED and _DEFAULTS.get(name) != value
     }
     if "id" in attributes:
         attributes["id"] = f"{uid}-{attributes['id']}"
@@ -144,5 +159,7 @@ def _walk(node: ET.Element, uid: str) -> Iterator[ET.Element]:
     if node.get("aria-roledescription") in _TITLED and node.get("aria-label"):
         ET.SubElement(out, "title").text = node.get("aria-label")
     out.extend(inner for child in node for inner in _walk(child, uid))
-    if tag != "g" or len(out):
+    if tag == "g" and not out.attrib:
+        yield from out
+    elif tag != "g" or len(out):
         yield out

@@ -28,7 +28,7 @@ def table(results: Results) -> Table:
         runs.sort(key=lambda run: run.parsed is not None)
     several = len({machine.host for machine in results.machines}) > 1
     files = len({machine.file for machine in results.machines}) > 1
-    names = ("run", *(("host",) if several else ()), *(("file",) if files else ()), "sweep", "cell", "repeat", "status", "time", "placement", "observed", "command")  # fmt: skip
+    names = ("run", *(("host",) if several else ()), *(("file",) if files else ()), "sweep", "cell", "repeat", "status", "time", "placement")  # fmt: skip
     columns = tuple(Column(name=name, unit="s" if name == "time" else "") for name in names)
     rows = []
     for run in runs:
@@ -46,7 +46,6 @@ def row(run: Run) -> dict[str, Value]:
         "run": str(record.run_id), "host": run.host, "file": run.file, "sweep": run.cell.sweep, "cell": run.cell.describe(),
         "repeat": "warm-up" if record.warm_up else f"{record.repeat}{attempt}", "status": f"{run.state}: {reason}" if reason else run.state,
         "time": None if run.captured else record.wall_s, "placement": None if run.captured else placement_text(record.placement),
-        "observed": seen_text(record), "command": command_text(run),
     }  # fmt: skip
 
 

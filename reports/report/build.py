@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from reports import tools
@@ -30,7 +31,7 @@ MANY_FIGURES: Final = 6
 METHODS: Final = (
     "GB/s is 10⁹ bytes per second, KiB is 1024 bytes. Every number comes from the raw output in the result file.",
     "Lines are medians of the repeats, bars and bands their range. No line crosses a cell without a number.",
-    "A key number is the best cell of its kind. Numbers with ⚠ are flagged by the checks that are named; docs/audit.md explains them.",
+    "A key number is the best cell of its kind. ⚠ marks a number that a check flags. docs/audit.md explains the checks.",
 )
 _OVERVIEW: Final = Chart(
     id="overview", title="Time of one access, from cache to storage", kind="points", x="value", y="label", color="section", log_x=True, panels=(),
@@ -59,13 +60,18 @@ def build(results: Results, findings: Sequence[Finding] | None = None) -> Page:
         checks=check_list(results, findings),
         sections=tuple(_sections(results, measured, found, cells)),
         about=described[0] if len(described) == 1 else "",
-        methods=(
-            *METHODS,
-            *dict.fromkeys(tool.METHODS for tool, _, rows in found if len(rows) and tool.METHODS),
-        ),
+        methods=(*METHODS, *_methods(found)),
         runs=run_table(results),
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         several_files=len({machine.file for machine in results.machines}) > 1,
+    )
+
+
+def _methods(found: Sequence[_Found]) -> Iterable[str]:
+    """Give what tools count, if no figure says it."""
+    shown = {chart.about for tool, *_ in found for chart in tool.CHARTS}
+    return dict.fromkeys(
+        tool.METHODS for tool, _, rows in found if len(rows) and tool.METHODS not in {"", *shown}
     )
 
 
@@ -116,6 +122,7 @@ def _sections(
     if overview and by_title:
         by_title.setdefault("Summary", []).append(overview)
     summary = effects.tables(results)
+    by_title = _about_once(by_title)
     several = sum(map(len, by_title.values())) > MANY_FIGURES
     if summary:
         folded = Fold("What each axis does, and the best cell of each sweep", summary)
@@ -131,6 +138,20 @@ def _sections(
             else "No run of these files has a number."
         )
         yield Section(title="No figures", anchor="nothing", blocks=(Text(text),))
+
+
+def _about_once(sections: Mapping[str, list[Block]]) -> dict[str, list[Block]]:
+    """Return the sections with each text about a figure at the first figure that it is about."""
+    seen: set[str] = set()
+    found: dict[str, list[Block]] = {}
+    for title, blocks in sections.items():
+        for block in blocks:
+            if isinstance(block, Figure) and block.about in seen:
+                block = replace(block, about="")
+            elif isinstance(block, Figure):
+                seen.add(block.about)
+            found.setdefault(title, []).append(block)
+    return found
 
 
 def _overview(cells: pd.DataFrame) -> Figure | None:

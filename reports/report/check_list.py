@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from reports.checks import checks
 from reports.checks.audit import Finding, summaries
 from reports.checks.missing import missing
+from reports.document import Fold
 from reports.page.model import Check
+from reports.render import html
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results
 from reports.text import format as fmt
 
-_MOST_LISTED: Final = 12
+_MOST_LISTED: Final = 20
 _MOST_ROWS: Final = 100
 
 
@@ -41,12 +44,11 @@ def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ..
 
 def _findings(findings: Sequence[Finding]) -> Iterable[Check]:
     for one in summaries(findings):
-        cells = [", ".join(map(str, row[:-1])) + f": {row[-1]}" for row in one.rows.rows]
-        first = f", the first {_MOST_LISTED}" if len(cells) > _MOST_LISTED else ""
-        listed = len(cells) > 1
+        listed = len(one.rows.rows) > 1 and one.level != "info"
+        table = replace(one.rows, most=_MOST_LISTED // html.MOST)
         yield Check(
             level=one.level, subject=f"{fmt.sentence(one.check)}.", text=f"{one.text} {one.todo}", id=one.id, explained=one.check,
-            items=tuple(cells[:_MOST_LISTED]) if listed else (), counted=f"{one.counted}{first}" if listed else "", number=len(cells),
+            cells=Fold(one.counted, (table,)) if listed else None,
         )  # fmt: skip
 
 

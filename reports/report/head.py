@@ -21,22 +21,10 @@ _MAX_NAMED: Final = 4
 
 
 def sentence(results: Results) -> str:
-    """Return "30 of 32 runs on vm completed undisturbed."; disturbed runs that were allowed, imported texts and skipped cells are counted."""
+    """Return "vm: 30 of 32 runs ok, 1 disturbed."; imported texts and skipped cells are counted."""
     hosts = list(dict.fromkeys(m.host for m in results.measured))
-    good = [run for tool in results.tools for run in results.good(tool) if not run.captured]
-    done, disturbed = len(good), sum(bool(run.disturbance) for run in good)
-    watched = all(run.record.counters and not run.is_too_short for run in good)
-    how = f", {disturbed} of them disturbed" if disturbed else " undisturbed" if watched else ""
-    planned = results.planned - sum(run.captured for run in results.runs)
-    parts = []
-    if planned > 0:
-        of = (
-            fmt.plural(planned, "run")
-            if done == planned
-            else f"{fmt.count(done)} of {fmt.plural(planned, 'run')}"
-        )
-        where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
-        parts.append(f"{'All ' if done == planned > 1 else ''}{of} on {where} completed{how}.")
+    where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
+    parts = [f"{where}: {results.ended}."] if hosts and results.ended else []
     if results.texts:
         parts.append(
             f"{fmt.plural(results.texts, 'captured output')} {'was' if results.texts == 1 else 'were'} imported."

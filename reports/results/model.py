@@ -366,6 +366,15 @@ class Results:
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
 
     @property
+    def ended(self) -> str:
+        """How the planned runs ended: "14 of 32 runs ok, 18 disturbed"; "" of captured texts alone."""
+        runs = {run.slot: run for run in self.runs if not run.captured}.values()
+        planned = self.planned - sum(run.captured for run in self.runs)
+        ok, disturbed = sum(run.state == "ok" for run in runs), sum(run.is_disturbed for run in runs)
+        text = f"{fmt.count(ok)} of {fmt.plural(planned, 'run')} ok" if planned or not self.texts else ""
+        return f"{text}, {fmt.count(disturbed)} disturbed" if disturbed else text
+
+    @property
     def unrepeated(self) -> tuple[Run, ...]:
         """The repeats that the next `pinsweep run` starts again: each attempt was disturbed, and the sweep was stopped before the last."""
         slots = group_by((run for run in self.runs if not run.captured), lambda run: run.slot).values()

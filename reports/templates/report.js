@@ -53,9 +53,15 @@ show(points[at = (at + KEYS[event.key] + points.length) % points.length], true);
 /* Vega draws a figure again when a reader wants to zoom it: reports/render/svg.py, runtime */
 const charts = doc.getElementById("charts");
 let specs;
+async function inflate(id) {
+const bytes = Uint8Array.from(atob(doc.getElementById(id).textContent), c => c.charCodeAt(0));
+return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
 async function unpack() {
-const bytes = Uint8Array.from(atob(JSON.parse(charts.textContent)), c => c.charCodeAt(0));
-return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+const script = doc.createElement("script");
+script.textContent = await inflate("vega");
+doc.head.append(script);
+return JSON.parse(await inflate("charts"));
 }
 async function zoom(figure) {
 const panel = figure.querySelector(".panel"), still = panel.querySelector("svg.ch");
@@ -153,11 +159,11 @@ all(".fig:has(svg.ch)").forEach(figure => offer(figure.querySelector(".panels"),
 SVG: () => save(new Blob([picture(figure).text], { type: "image/svg+xml" }), `${figure.id}.svg`),
 PNG: async () => save(await dots(picture(figure)), `${figure.id}.png`),
 }));
-if (charts && window.DecompressionStream) unpack().then(all_specs => Object.keys(all_specs).forEach(id => {
+if (charts && window.DecompressionStream) charts.dataset.ids.split(" ").forEach(id => {
 const figure = doc.getElementById(id), button = make("button", { type: "button", "aria-pressed": "false", title: "The wheel zooms, dragging moves, a double click resets" }, "Zoom");
 button.addEventListener("click", () => { zoom(figure); button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") === "false")); });
 figure.querySelector(".copy").append(button);
-}));
+});
 
 /* a link to what is folded opens it */
 const unfold = hash => { for (let e = doc.getElementById(decodeURIComponent(hash.slice(1))); e; e = e.parentElement) if (e.matches("details")) e.open = true; };

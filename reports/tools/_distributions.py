@@ -217,11 +217,11 @@ def charts(tool: str, noun: str) -> tuple[Chart, ...]:
     longest = Title(template="{curve}: p99.9 is {ratio} × the median", values=_longest)
     return (
         Chart(
-            id=f"{tool}-tail", title=f"Time of one {noun}: tails", kind="steps", rows=_tails, y="share", color="curve", panels=("bs", "where"),
+            id=f"{tool}-tail", title=f"Tails of the time of one {noun}", kind="steps", rows=_tails, y="share", color="curve", panels=("bs", "where"),
             log_y=True, y_title="share below", rules=_timer, titles=(longest,), summary=_numbers_table, **style,
         ),
         Chart(
-            id=f"{tool}-histogram", title=f"Time of one {noun}: histograms", kind="bars", rows=_histograms, y="samples", color="kind",
+            id=f"{tool}-histogram", title=f"Histograms of the time of one {noun}", kind="bars", rows=_histograms, y="samples", color="kind",
             panels=("curve", "bs", "where"), y_title="samples", summary=_peak_table, **style,
         ),
     )  # fmt: skip

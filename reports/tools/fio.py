@@ -557,7 +557,7 @@ _KEEPS: Final = Title(
 _SLOWEST: Final = Title(template="{curve}: the slowest step is {ratio} × the median step", values=_slowest)
 
 _ABOUT_LIMIT: Final = (
-    "Horizontal line: a limit on p99. Circle: of the tested depths at which every repeat keeps the limit, the one with the most IOPS. "
+    "The horizontal line is a limit on p99. The circle marks the highest IOPS at which every repeat keeps this limit. "
     "A percentile needs ten I/Os beyond it."
 )
 _LOGGED: Final = {"IOPS": "IOPS", "bandwidth": "B/s", "window latency": "ns"}

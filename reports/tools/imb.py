@@ -285,7 +285,7 @@ CHARTS: Final = (
     ),
     Chart(
         id="imb-bandwidth", title="PingPong bandwidth by message size", rows=_rates, y_title="Bandwidth", rings=_half, about=_ABOUT,
-        titles=(Title(template="PingPong reaches {peak} at {size}", values=_peak),), caption="Circle: half of the peak.", **_SIZES,
+        titles=(Title(template="PingPong reaches {peak} at {size}", values=_peak),), caption="A circle marks half of the peak.", **_SIZES,
     ),
     Chart(
         id="imb-rate", title="Bandwidth by message size", where={"metric": "bandwidth"}, panels=("kind", "where"), y_title="Bandwidth",

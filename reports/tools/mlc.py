@@ -426,7 +426,7 @@ LOADED: Final = Chart(
         Title(template="Peak bandwidth is {high} with {mix}, {low} with {other}", values=_of_mixes),
         Title(template="The highest peak is {high}, with {mix}", values=_of_any),
     ),
-    caption="One point per injection delay. Circle: twice the unloaded latency.",
+    caption="One point per injection delay. A circle marks twice the unloaded latency.",
     about=_ABOUT,
 )  # fmt: skip
 

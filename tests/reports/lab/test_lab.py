@@ -32,6 +32,7 @@ from reports.lab import document, pictures, plot, report
 from reports.lab.document import Lab
 from reports.page.model import Page
 from reports.render import escape, paper
+from reports.report.all_runs import command_text
 from reports.results import model
 from reports.results.load import load
 from tests.reports.render.hostile import HOSTILE, SAMPLES
@@ -82,10 +83,9 @@ def test_the_three_texts_have_the_same_figures_and_gaps(files: dict[str, bytes],
     assert gaps == md.count(f"{GAP}:") == tex.count(r"\yours{") == typ.count("#yours[") > 4
 
 
-def test_every_command_line_is_in_the_markdown(files: dict[str, bytes], full_built: Page) -> None:
-    assert full_built.runs is not None
+def test_every_command_line_is_in_the_markdown(files: dict[str, bytes], full_result: Path) -> None:
     text = files["report.md"].decode()
-    commands = [str(row["command"]) for row in full_built.runs.records()]
+    commands = [command_text(run) for run in load([full_result]).runs]
     assert [command for command in commands if f"\n{command}\n" not in text] == []
 
 
