@@ -87,8 +87,8 @@ def new_sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[S
 def refuse_other(sweep: Sweep, request: Request) -> None:
     """Raise UserError if a request is for another sweep than that of the folder, or the folder is not to be trusted."""
     names = (f"{sweep.folder.rstrip('/')}-{number}" for number in itertools.count(2))
-    other = f"-o {next(name for name in names if not os.path.lexists(name))}/ begins another sweep"
-    hint = f"{other}, pinsweep run -o {sweep.folder} continues this one"
+    other = f"begin another sweep with -o {next(name for name in names if not os.path.lexists(name))}/"
+    hint = f"pinsweep run -o {sweep.folder}, or {other}"
 
     def refuse(is_mistake: bool, cause: str, hint: str = hint) -> None:
         if is_mistake:
@@ -98,7 +98,7 @@ def refuse_other(sweep: Sweep, request: Request) -> None:
     refuse(is_foreign, f"only {sweep.user} can start jobs of it", f"pinsweep status {sweep.folder}")
     results = (f"{host}.db" for host in sweep.hosts)
     folder.refuse_foreign(Path(sweep.folder), "log", folder.JOB, folder.NAME, *sweep.experiments, *results)
-    refuse(folder.is_copy(sweep), f"is a copy of {sweep.was}", f"pinsweep run -o {sweep.was}, or: {other}")
+    refuse(folder.is_copy(sweep), f"is a copy of {sweep.was}", f"pinsweep run -o {sweep.was}, or {other}")
     refuse(
         sweep.version != request.version,
         f"began with pinsweep {sweep.version}, this is {request.version}",
@@ -106,7 +106,7 @@ def refuse_other(sweep: Sweep, request: Request) -> None:
     )
     for name, sha256 in {**sweep.experiments, folder.JOB: sweep.script}.items():
         refuse(
-            sha256 not in ("", _digest(sweep.path(name))), f"{name} was changed", f"put it back, or: {other}"
+            sha256 not in ("", _digest(sweep.path(name))), f"{name} was changed", f"put it back, or {other}"
         )
     if request.nodes is not None:
         refuse(set(nodeset.expand(request.nodes)) != set(sweep.hosts), "is a sweep of other hosts")

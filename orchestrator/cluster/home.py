@@ -47,6 +47,7 @@ class Home:
         self._on_problem = on_problem
         self._problem = ""  # the last one that was reported
         self._due_s = 0.0  # by the monotonic clock
+        self._every_s = float(os.environ.get(EVERY) or _EVERY_S)  # 0: after each run
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         # results that could not be read here and may hold more than the shared file: then the job removes nothing
         self._unreadable = local.with_name(f"{local.name}.unreadable")
@@ -56,9 +57,7 @@ class Home:
         try:
             file_system = file_system_of(self.local.absolute().parent)
             if file_system is not None and file_system.kind in REMOTE:
-                cause = (
-                    f"is on {file_system.kind}, but results must be on a disk of the host while it measures"
-                )
+                cause = f"is on {file_system.kind}; while it measures, results must be on a disk of the host"
                 raise UserError(str(self.local), cause, "name a folder with --local")
             self._claim()
             self._fetch()
@@ -102,7 +101,7 @@ class Home:
             self._on_problem(problem)
         self._problem = problem
         end_s = time.monotonic()
-        self._due_s = end_s + (max(every_s, _SHARE * (end_s - start_s)) if (every_s := _every_s()) else 0.0)
+        self._due_s = end_s + (self._every_s and max(self._every_s, _SHARE * (end_s - start_s)))
 
     def send(self) -> None:
         """Replace the shared results by a copy of all that is committed. Raises OSError, sqlite3.Error."""
@@ -182,12 +181,5 @@ def _run_count(path: Path) -> int:
         return file.runs_there()
 
 
-def _every_s() -> float:
-    try:
-        return max(0.0, float(os.environ.get(EVERY, "")))
-    except ValueError:
-        return _EVERY_S
-
-
-def _describe(problem: Exception) -> str:
-    return problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
+def _describe(problem: OSError | sqlite3.Error) -> str:
+    return str(getattr(problem, "strerror", None) or problem)

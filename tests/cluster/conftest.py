@@ -15,7 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from tests.waits import until
 
 PROJECT = Path(__file__).resolve().parents[2]
 NODES = "node[1-3]"
+HOSTS = ("node1", "node2", "node3")
 
 
 class Cluster:
@@ -91,38 +92,6 @@ class Cluster:
         if self.login(*python, "-P", "-c", same, user=user).returncode:
             pytest.skip(f"{user} may not start {sys.executable}, and /usr/bin/python3 is another version")
         return python
-
-    def states(self, sweep: Path) -> dict[str, tuple[str, str]]:
-        """Return host → (state, reason), as `status` gives it."""
-        return states_of(self.pinsweep("status", sweep, "--format", "json"))
-
-    def jobs(self, sweep: Path) -> dict[str, str]:
-        """Return host → the latest job that it got."""
-        done = self.pinsweep("status", sweep, "--format", "json")
-        return {host: row["job"] for host, row in json.loads(done.stdout)["hosts"].items()}
-
-    def until(self, sweep: Path, *words: str) -> dict[str, tuple[str, str]]:
-        """Wait until every host is in one of these states."""
-        seen: dict[str, tuple[str, str]] = {}
-
-        def so() -> bool:
-            nonlocal seen
-            seen = self.states(sweep)
-            return {word for word, _ in seen.values()} <= set(words)
-
-        try:
-            until(so)
-        except AssertionError as error:
-            ends = {
-                p.name: p.read_text(errors="replace").splitlines()[-1:] for p in (sweep / "log").glob("*.*")
-            }
-            nodes, jobs = (self.login(*asked).stdout for asked in (("sinfo", "-N"), ("squeue", "-a")))
-            raise AssertionError(f"{error}: {seen}\n{ends}\n{nodes}\n{jobs}") from None
-        return seen
-
-    def left_behind(self, sweep: Path) -> list[str]:
-        """Return what a sweep has left on the hosts, which share /tmp here."""
-        return [path.name for path in Path(tempfile.gettempdir()).glob(f"{self.name_of(sweep)}-*")]
 
     def name_of(self, sweep: Path) -> str:
         return f"pinsweep-{json.loads((sweep / 'sweep.json').read_text())['id']}"
@@ -238,15 +207,6 @@ def accounting(cluster: Cluster) -> Iterator[Cluster]:
     cluster.limit("MaxSubmitJobs=-1")
 
 
-@pytest.fixture
-def sweep(running: Cluster) -> Iterator[Path]:
-    """A folder for a sweep that is not there yet, on the shared file system."""
-    folder = Path(tempfile.mkdtemp(dir=running.shared))
-    yield folder / "acc"
-    running.forgets += [running.name_of(path.parent) for path in folder.glob("*/sweep.json")]
-    shutil.rmtree(folder)
-
-
 TOOL = """\
 echo >> {folder}/begun.$(hostname)
 until [ $(wc -l < {folder}/begun.$(hostname)) -le {passes} ] || [ -e {folder}/go ]; do sleep 0.05; done
@@ -266,23 +226,108 @@ matrix: {{x: {values}}}
 """
 
 
+class Answer:
+    """What `run`, `plan` or `status` with --format json gave."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.returncode, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+
+    @property
+    def json(self) -> dict[str, Any]:
+        assert self.stdout, self.stderr
+        return json.loads(self.stdout)  # type: ignore[no-any-return]
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Host → its state."""
+        return {host: row["state"] for host, row in self.json["hosts"].items()}
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        return {host: row["reason"] for host, row in self.json["hosts"].items()}
+
+    @property
+    def jobs(self) -> dict[str, str]:
+        """Host → the latest job that it got."""
+        return {host: row["job"] for host, row in self.json["hosts"].items()}
+
+
+class SharedSweep:
+    """A sweep of the nodes in a folder that they share, whose tool waits as a test wants."""
+
+    def __init__(self, cluster: Cluster, shared: Path, acc: Path | None = None) -> None:
+        self.cluster, self.shared = cluster, shared
+        self.path = acc or shared / "acc"
+        self.experiment = shared / "waits.yaml"
+
+    def tool(self, *, cells: int = 1, repeats: int = 2, passes: int = 1000, then: str = "") -> SharedSweep:
+        """Write the experiment: its runs, after the first `passes` of a host, wait for `go`."""
+        (self.shared / "tool.sh").write_text(TOOL.format(folder=self.shared, passes=passes, then=then))
+        values = list(range(cells))
+        self.experiment.write_text(SWEEP.format(folder=self.shared, repeats=repeats, values=values))
+        return self
+
+    def go(self) -> None:
+        """Let the tool go on on all hosts."""
+        (self.shared / "go").touch()
+
+    def run(self, *words: str | Path, nodes: str = NODES, command: str = "run", **more: Any) -> Answer:
+        """Begin the sweep."""
+        words = (command, self.experiment, "--nodes", nodes, "-o", self.path, "--format", "json", *words)
+        return Answer(self.cluster.pinsweep(*words, **more))
+
+    def again(self, *words: str, **more: Any) -> Answer:
+        """Continue the sweep."""
+        return Answer(self.cluster.pinsweep("run", "-o", self.path, "--format", "json", *words, **more))
+
+    def status(self, **more: Any) -> Answer:
+        return Answer(self.cluster.pinsweep("status", self.path, "--format", "json", **more))
+
+    def until(self, *words: str) -> Answer:
+        """Wait until every host is in one of these states."""
+        answer = self.status()
+
+        def is_so() -> bool:
+            nonlocal answer
+            answer = self.status()
+            return set(answer.states.values()) <= set(words)
+
+        try:
+            until(is_so)
+        except AssertionError as error:
+            ends = {p.name: p.read_text(errors="replace").splitlines()[-1:] for p in self.logs()}
+            nodes, jobs = (self.cluster.login(*argv).stdout for argv in (("sinfo", "-N"), ("squeue", "-a")))
+            raise AssertionError(f"{error}: {answer.json}\n{ends}\n{nodes}\n{jobs}") from None
+        return answer
+
+    def begun(self, host: str) -> int:
+        """Return how many runs have begun on a host."""
+        path = self.shared / f"begun.{host}"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def until_begun(self, count: int, *hosts: str) -> None:
+        """Wait until as many runs have begun on each host."""
+        until(lambda: all(self.begun(host) >= count for host in hosts))
+
+    def runs(self, *hosts: str) -> list[tuple[int, int, int]]:
+        """Return of each host how many runs it has, how many different ones, and of how many sessions."""
+        return [runs(self.path / f"{host}.db") for host in hosts or HOSTS]
+
+    def logs(self) -> list[Path]:
+        return sorted((self.path / "log").glob("node*"))
+
+    def left_behind(self) -> list[Path]:
+        """Return what the sweep has left on the hosts, which share /tmp here."""
+        return list(Path(tempfile.gettempdir()).glob(f"{self.cluster.name_of(self.path)}-*"))
+
+
 @pytest.fixture
-def experiment(sweep: Path) -> Callable[..., Path]:
-    """experiment(cells=1, repeats=2, passes=1000, then=""): a sweep whose runs, after the first `passes` of a host, wait for the file `go`."""
-
-    def write(*, cells: int = 1, repeats: int = 2, passes: int = 1000, then: str = "") -> Path:
-        folder = sweep.parent
-        (folder / "tool.sh").write_text(TOOL.format(folder=folder, passes=passes, then=then))
-        path = folder / "waits.yaml"
-        path.write_text(SWEEP.format(folder=folder, repeats=repeats, values=list(range(cells))))
-        return path
-
-    return write
-
-
-def states_of(done: subprocess.CompletedProcess[str]) -> dict[str, tuple[str, str]]:
-    """Return host → (state, reason) of an answer of `run` or `status` with --format json."""
-    return {host: (row["state"], row["reason"]) for host, row in json.loads(done.stdout)["hosts"].items()}
+def sweep(cluster: Cluster) -> Iterator[SharedSweep]:
+    """A sweep that is not there yet, on the shared file system."""
+    folder = Path(tempfile.mkdtemp(dir=cluster.shared))
+    yield SharedSweep(cluster, folder)
+    cluster.forgets += [cluster.name_of(path.parent) for path in folder.glob("*/sweep.json")]
+    shutil.rmtree(folder)
 
 
 def runs(path: Path) -> tuple[int, int, int]:
@@ -300,9 +345,3 @@ def spans(path: Path) -> list[tuple[float, float]]:
         return db.execute(
             "SELECT min(julianday(started_utc)), max(julianday(started_utc) + wall_s / 86400) FROM run GROUP BY session ORDER BY session"
         ).fetchall()
-
-
-def begun(sweep: Path, host: str) -> int:
-    """Return how many runs of the sweep `experiment` have begun on a host."""
-    path = sweep.parent / f"begun.{host}"
-    return len(path.read_text().splitlines()) if path.exists() else 0

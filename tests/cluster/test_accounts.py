@@ -3,128 +3,117 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import NODES, Cluster, begun, runs, states_of
+from tests.cluster.conftest import HOSTS, NODES, Answer, Cluster, SharedSweep
 from tests.waits import until
 
 pytestmark = pytest.mark.slow
 
-Experiment = Callable[..., Path]
+
+class OfBench(SharedSweep):
+    """A sweep of the ordinary user."""
+
+    def run(self, *words: Any, **more: Any) -> Answer:
+        return super().run(*words, **{"user": "bench", **more})
+
+    def again(self, *words: str, **more: Any) -> Answer:
+        return super().again(*words, user="bench", **more)
 
 
 @pytest.fixture
-def bench(accounting: Cluster, sweep: Path) -> Cluster:
-    """The cluster, and an ordinary user who may write where the sweep will lie."""
-    shutil.chown(sweep.parent, 5000, 5000)
-    return accounting
+def bench(accounting: Cluster, sweep: SharedSweep) -> OfBench:
+    shutil.chown(sweep.shared, 5000, 5000)
+    return OfBench(accounting, sweep.shared)
 
 
-def test_beyond_a_limit_of_jobs_hosts_are_named_and_get_theirs_later(
-    bench: Cluster, sweep: Path, experiment: Experiment
-) -> None:
-    path = experiment(passes=0)
-    bench.limit("MaxSubmitJobs=2")
+def drain(cluster: Cluster, state: str) -> None:
+    cluster.login("scontrol", "update", f"nodename={NODES}", f"state={state}", "reason=later")
 
-    first = bench.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--format", "json", user="bench")
+
+def test_hosts_beyond_a_limit_of_jobs_are_named_and_submitted_later(bench: OfBench) -> None:
+    bench.tool(passes=0)
+    bench.cluster.limit("MaxSubmitJobs=2")
+
+    first = bench.run()
 
     assert first.returncode == 1, first.stderr
-    [(beyond, reason)] = [
-        (host, reason) for host, (word, reason) in states_of(first).items() if word == "not submitted"
-    ]
-    assert "AssocMaxSubmitJobLimit" in reason
-    until(lambda: all(begun(sweep, f"node{n}") for n in (1, 2, 3) if f"node{n}" != beyond))
-    assert bench.pinsweep("status", sweep, user="bench").returncode == 3
-    (sweep.parent / "go").touch()
-    bench.until(sweep, "done", "not submitted")
-    assert bench.pinsweep("status", sweep).returncode == 1  # anybody may look
-    again = bench.pinsweep("run", "-o", sweep, "--wait", user="bench")
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(2, 2, 1)] * 3
+    [host] = [host for host, state in first.states.items() if state == "not submitted"]
+    assert "AssocMaxSubmitJobLimit" in first.reasons[host]
+    bench.until_begun(1, *(set(HOSTS) - {host}))
+    assert bench.status(user="bench").returncode == 3
+    bench.go()
+    bench.until("done", "not submitted")
+    assert bench.status().returncode == 1  # every user may look
+    again = bench.again("--wait")
+    assert again.returncode == 0, again.stderr
+    assert bench.runs() == [(2, 2, 1)] * 3
 
 
-def test_no_host_is_submitted_to_an_account_that_is_none(
-    bench: Cluster, sweep: Path, experiment: Experiment
-) -> None:
-    words = ("--nodes", NODES, "-o", sweep, "--sbatch", "-A nope", "--format", "json")
-    done = bench.pinsweep("run", experiment(), *words, user="bench")
+def test_an_unknown_account_gets_no_job(bench: OfBench) -> None:
+    answer = bench.tool().run("--sbatch", "-A nope")
 
-    assert done.returncode == 1
-    states = states_of(done).values()
-    assert [(word, "Invalid account" in reason) for word, reason in states] == [("not submitted", True)] * 3
-    assert bench.pinsweep("status", sweep).returncode == 1
+    assert answer.returncode == 1
+    assert list(answer.states.values()) == ["not submitted"] * 3
+    assert all("Invalid account" in reason for reason in answer.reasons.values())
 
 
-def test_an_ordinary_user_without_a_home_to_write_to(
-    bench: Cluster, sweep: Path, experiment: Experiment, tmp_path: Path
-) -> None:
-    home = bench.shared / "home"
+def test_an_ordinary_user_without_a_writable_home(bench: OfBench) -> None:
+    home = bench.cluster.shared / "home"
     home.mkdir(mode=0o555, exist_ok=True)
 
-    done = bench.pinsweep(
-        "run", experiment(), "--nodes", NODES, "-o", sweep, "--wait", user="bench", home=home
-    )
+    answer = bench.tool().run("--wait", home=home)
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(2, 2, 1)] * 3
+    assert answer.returncode == 0, answer.stderr
+    assert bench.runs() == [(2, 2, 1)] * 3
     assert not list(home.iterdir())
 
 
-def test_a_folder_that_is_not_one_s_own_is_told_before_the_first_job(
-    bench: Cluster, sweep: Path, experiment: Experiment
-) -> None:
-    path = experiment()
-    others = sweep.parent / "others"
-    others.mkdir(mode=0o750)
-    shutil.chown(others, 0, 0)
+def test_a_folder_of_another_user_is_refused_before_the_first_job(bench: OfBench) -> None:
+    bench.tool()
+    folder = bench.shared / "others"
+    folder.mkdir(mode=0o750)
+    shutil.chown(folder, 0, 0)
+    bench.path = folder / "acc"
 
-    done = bench.pinsweep("run", path, "--nodes", NODES, "-o", others / "acc", user="bench")
+    answer = bench.run()
 
-    assert done.returncode in (1, 2)
-    assert "Permission denied" in done.stderr
-    assert not bench.login("squeue", "-h", "-t", "all", "-n", "x", "-u", "bench").stdout.strip()
+    assert answer.returncode in (1, 2)
+    assert "Permission denied" in answer.stderr
+    assert not bench.cluster.login("squeue", "-h", "-u", "bench").stdout.strip()
 
 
-def test_who_did_not_begin_a_sweep_may_look_and_not_go_on(
-    bench: Cluster, sweep: Path, experiment: Experiment
-) -> None:
-    bench.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
-    refused = bench.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep)
-    assert refused.returncode == 2, "root trusts no folder of another user"
-    shutil.chown(sweep.parent, "root")
-    sweep.parent.chmod(0o755)
-    bench.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep)  # root
-    bench.login("scontrol", "update", f"nodename={NODES}", "state=resume")
-    until(lambda: not bench.unusable(NODES))
+def test_only_the_user_who_began_a_sweep_continues_it(bench: OfBench) -> None:
+    drain(bench.cluster, "drain")
+    assert bench.tool().run(user="").returncode == 2, "root trusts no folder of another user"
+    shutil.chown(bench.shared, "root")
+    bench.shared.chmod(0o755)
+    bench.run(user="")
+    drain(bench.cluster, "resume")
+    until(lambda: not bench.cluster.unusable(NODES))
 
-    looked = bench.pinsweep("status", sweep, "--format", "json", user="bench")
-    again = bench.pinsweep("run", "-o", sweep, user="bench")
+    status, again = bench.status(user="bench"), bench.again()
 
-    assert looked.returncode == 1
-    assert [word for word, _ in states_of(looked).values()] == ["not submitted"] * 3
+    assert (status.returncode, list(status.states.values())) == (1, ["not submitted"] * 3)
     assert again.returncode in (1, 2)
-    assert not list((sweep / "log").glob("node*"))
+    assert not bench.logs()
 
 
-def test_hosts_of_a_hidden_partition_are_known_and_get_no_job_twice(
-    bench: Cluster, sweep: Path, experiment: Experiment
-) -> None:
-    """sinfo and squeue show an ordinary user neither such hosts nor his own jobs there, unless they are asked for all."""
-    path = experiment(passes=0)
-    with bench.configured("PartitionName=hidden Nodes=node[1-3] Hidden=YES State=UP"):
+def test_hosts_of_a_hidden_partition_get_no_job_twice(bench: OfBench) -> None:
+    """sinfo and squeue show an ordinary user such hosts and his own jobs there only if they are asked for all."""
+    bench.tool(passes=0)
+    with bench.cluster.configured("PartitionName=hidden Nodes=node[1-3] Hidden=YES State=UP"):
         for partition in ("main", "short"):
-            bench.login("scontrol", "update", f"partitionname={partition}", "hidden=yes")
-        words = ("--nodes", NODES, "-o", sweep, "--sbatch", "-p hidden")
-        bench.pinsweep("run", path, *words, user="bench")
-        until(lambda: all(begun(sweep, f"node{n}") for n in (1, 2, 3)))
+            bench.cluster.login("scontrol", "update", f"partitionname={partition}", "hidden=yes")
+        bench.run("--sbatch", "-p hidden")
+        bench.until_begun(1, *HOSTS)
 
-        again = bench.pinsweep("run", "-o", sweep, "--format", "json", user="bench")
+        again = bench.again()
 
-        assert [word for word, _ in states_of(again).values()] == ["running"] * 3
-        assert len(bench.login("squeue", "-h", "-a").stdout.splitlines()) == 3
-        (sweep.parent / "go").touch()
-        bench.until(sweep, "done")
-        until(lambda: not bench.login("squeue", "-h", "-a").stdout.strip())
+        assert list(again.states.values()) == ["running"] * 3
+        assert len(bench.cluster.login("squeue", "-h", "-a").stdout.splitlines()) == 3
+        bench.go()
+        bench.until("done")
+        until(lambda: not bench.cluster.login("squeue", "-h", "-a").stdout.strip())

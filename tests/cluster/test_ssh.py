@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.conftest import NODES, Cluster, begun, runs, states_of
+from tests.cluster.conftest import HOSTS, NODES, Cluster, SharedSweep
 from tests.waits import until
 
 pytestmark = pytest.mark.slow
-
-Experiment = Callable[..., Path]
 
 
 @pytest.fixture
@@ -23,70 +20,56 @@ def hosts(cluster: Cluster) -> Iterator[Cluster]:
     cluster.node(NODES, "start", "slurmd")
 
 
-def test_three_hosts_one_of_them_away(hosts: Cluster, sweep: Path, experiment: Experiment) -> None:
-    path = experiment(passes=0)
+def test_three_hosts_of_which_one_is_away(hosts: Cluster, sweep: SharedSweep) -> None:
     hosts.node("node3", "stop", "sshd")
 
-    first = hosts.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--via", "ssh", "--format", "json")
+    first = sweep.tool(passes=0).run("--via", "ssh")
 
     assert first.returncode == 1, first.stderr
-    assert [word for word, _ in states_of(first).values()] == ["running", "running", "skipped"]
+    assert list(first.states.values()) == ["running", "running", "skipped"]
     hosts.node("node3", "start", "sshd")
-    again = hosts.pinsweep("run", "-o", sweep)
-    assert again.returncode == 0, again.stdout + again.stderr
-    until(lambda: all(begun(sweep, f"node{n}") for n in (1, 2, 3)))
-    assert hosts.pinsweep("run", "-o", sweep).returncode == 0  # no host gets a second job
-    (sweep.parent / "go").touch()
-    hosts.until(sweep, "done")
-    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(2, 2, 1)] * 3
-    assert sorted(log.name for log in (sweep / "log").glob("node*")) == ["node1.1", "node2.1", "node3.1"]
+    again = sweep.again()
+    assert again.returncode == 0, again.stderr
+    sweep.until_begun(1, *HOSTS)
+    assert sweep.again().returncode == 0  # no host gets a second job
+    sweep.go()
+    sweep.until("done")
+    assert sweep.runs() == [(2, 2, 1)] * 3
+    assert [log.name for log in sweep.logs()] == ["node1.1", "node2.1", "node3.1"]
 
 
-def test_one_at_a_time(hosts: Cluster, sweep: Path, experiment: Experiment) -> None:
-    path = experiment(then=f"echo $(hostname) >> {sweep.parent}/order")
+def test_one_at_a_time(hosts: Cluster, sweep: SharedSweep) -> None:
+    sweep.tool(then=f"echo $(hostname) >> {sweep.shared}/order")
 
-    done = hosts.pinsweep(
-        "run", path, "--nodes", NODES, "-o", sweep, "--via", "ssh", "--at-once", "1", "--wait"
-    )
+    answer = sweep.run("--via", "ssh", "--at-once", "1", "--wait")
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (sweep.parent / "order").read_text().split() == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
+    assert answer.returncode == 0, answer.stderr
+    assert (sweep.shared / "order").read_text().split() == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
 
 
-def test_of_two_sweeps_on_a_host_the_second_waits(
-    hosts: Cluster, sweep: Path, experiment: Experiment
-) -> None:
-    path = experiment(passes=0, then=f"echo $PINSWEEP_HOST ${{PWD##*/}} >> {sweep.parent}/order")
-    second = sweep.parent / "second"
-    words = ("--via", "ssh", "--setup", "cd $local")  # whose name has the sweep's own
-    assert hosts.pinsweep("run", path, "--nodes", "node[1-2]", "-o", sweep, *words).returncode == 0
-    until(lambda: begun(sweep, "node1") and begun(sweep, "node2"))
+def test_the_second_of_two_sweeps_on_a_host_waits(hosts: Cluster, sweep: SharedSweep) -> None:
+    sweep.tool(passes=0, then=f"echo $PINSWEEP_HOST ${{PWD##*/}} >> {sweep.shared}/order")
+    second = SharedSweep(hosts, sweep.shared, sweep.shared / "second")
+    words = ("--via", "ssh", "--setup", "cd $local")  # its name has the sweep's id
+    assert sweep.run(*words, nodes="node[1-2]").returncode == 0
+    sweep.until_begun(1, "node1", "node2")
 
-    assert hosts.pinsweep("run", path, "--nodes", "node[1-2]", "-o", second, *words).returncode == 0
-    until(
-        lambda: all(
-            "another pinsweep" in text or "waits" in text or "waiting" in text for text in logs_of(second)
-        )
-    )
-    assert begun(sweep, "node1") == begun(sweep, "node2") == 1
-    (sweep.parent / "go").touch()
+    assert second.run(*words, nodes="node[1-2]").returncode == 0
+    until(lambda: all("wait" in path.read_text() or "another" in path.read_text() for path in second.logs()))
+    assert sweep.begun("node1") == sweep.begun("node2") == 1
+    sweep.go()
 
-    hosts.until(sweep, "done")
-    hosts.until(second, "done")
-    order = [line.split() for line in (sweep.parent / "order").read_text().splitlines()]
+    sweep.until("done")
+    second.until("done")
+    order = [line.split() for line in (sweep.shared / "order").read_text().splitlines()]
     for host in ("node1", "node2"):
         names = [folder for name, folder in order if name == host]
         assert len(names) == 4
         assert names[0] == names[1] != names[2] == names[3]
 
 
-def logs_of(sweep: Path) -> list[str]:
-    return [path.read_text() for path in (sweep / "log").glob("node*.*")]
+def test_hosts_of_slurm_are_refused(sweep: SharedSweep) -> None:
+    answer = sweep.tool().run("--via", "ssh")
 
-
-def test_hosts_that_slurm_has_are_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
-    words = ("--nodes", NODES, "-o", sweep, "--via", "ssh", "--format", "json")
-    done = cluster.pinsweep("run", experiment(), *words)
-
-    assert done.returncode == 1
-    assert [word for word, _ in states_of(done).values()] == ["skipped"] * 3
+    assert answer.returncode == 1
+    assert list(answer.states.values()) == ["skipped"] * 3
