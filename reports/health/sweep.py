@@ -17,9 +17,9 @@ from orchestrator.run.outcome import Rules
 from orchestrator.run.session import Finished, run_experiments
 from parsers.errors import PinsweepError, UserError
 from reports.checks.audit import audit
-from reports.compare.comparison import Ask, Comparison, compare
+from reports.compare.comparison import Ask, compare
 from reports.compare.sides import side
-from reports.health.troubles import WRONG, Trouble, describe_cell, troubles
+from reports.health.troubles import WRONG, Trouble, compared, describe_cell, troubles
 from reports.results.load import load
 from reports.results.model import Results
 from reports.results.write import copy_result
@@ -69,12 +69,11 @@ class Check:
             reasons = [f": {cell.reason}" for cell in finished.prepared.plan.skipped]
             return missing or [Trouble("unknown", "no-cell", "no cell can run here" + "".join(reasons[:1]))]
         results = load([path])
-        comparison, unjudged = self._compare(results, baseline, threshold)
         measured = troubles(
-            results, audit(results), wrong=self._wrong, comparison=comparison, unjudged=unjudged,
-            late=self._too_late if self._late else "", enough=_MIN_REPEATS if baseline else 1,
+            results, audit(results), wrong=self._wrong, late=self._too_late if self._late else "", enough=_MIN_REPEATS if baseline else 1
         )  # fmt: skip
-        return sorted([*missing, *measured], key=Trouble.severity)
+        against = self._compare(results, baseline, threshold) if baseline and results.tools else ()
+        return sorted([*missing, *measured, *against], key=Trouble.severity)
 
     def _run(self, experiment: Path, path: Path, scratch: Path, *, allow_disturbed: bool) -> Finished:
         try:
@@ -128,23 +127,22 @@ class Check:
     def _too_late(self) -> str:
         return f"not done within {self._within:g} s; {self._activity}"
 
-    def _compare(
-        self, results: Results, baseline: Sequence[Path], threshold: float
-    ) -> tuple[Comparison | None, str]:
-        """Return the comparison with the baseline, or why there is none; neither without a baseline."""
-        if not baseline or not results.tools:
-            return None, ""
+    def _compare(self, results: Results, baseline: Sequence[Path], threshold: float) -> Iterator[Trouble]:
+        """Yield what is worse than the baseline, or why there is no comparison."""
         sweeps = {run.cell.sweep for run in results.runs}
+        problem = ""
         try:
             before = side("A", "baseline", load(baseline), sweeps)
             comparison = compare(before, side("B", "now", results), Ask(threshold=threshold))
+            yield from compared(comparison)
+            if not len(comparison.verdicts):
+                problem = "no number of the baseline is one of this check"
         except UserError as error:
-            return None, f"not compared with the baseline: {error.place}: {error.cause}"
+            problem = f"not compared with the baseline: {error.place}: {error.cause}"
         except ModuleNotFoundError as error:  # a host that only measures has no numpy and no scipy
-            return None, f"not compared with the baseline: that needs {error.name}: {self._install()}"
-        return comparison, "" if len(
-            comparison.verdicts
-        ) else "no number of the baseline is one of this check"
+            problem = f"not compared with the baseline: that needs {error.name}: {self._install()}"
+        if problem:
+            yield Trouble("unknown", "baseline", problem)
 
 
 def _refuse(event: Waiting) -> None:

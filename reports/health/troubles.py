@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -55,26 +55,20 @@ def troubles(
     findings: Iterable[Finding],
     *,
     wrong: Collection[tuple[str, int]] = (),
-    comparison: Comparison | None = None,
-    unjudged: str = "",
     late: str = "",
     enough: int = 1,
-) -> list[Trouble]:
-    """Return what is wrong, by `ORDER`.
+) -> Iterator[Trouble]:
+    """Yield what is wrong by the results alone.
 
-    `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG; `comparison`: this host's numbers (B) against the
-    baseline's (A); `unjudged`: why they could not be compared; `late`: why the sweep was given up, which is no trouble if each cell has
-    `enough` repeats by then.
+    `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG; `late`: why the sweep was given up, which is no
+    trouble if each cell has `enough` repeats by then.
     """
-    impossible = [f for f in findings if f.level == "error"]
-    every = [
-        *_failed(results, wrong),
-        *(Trouble("impossible", f.id, f"{f.sweep}: {f.check}, {', '.join(f.cells[0])}") for f in impossible),
-        *([Trouble("unknown", "baseline", unjudged)] if unjudged else []),
-        *(_given_up(results, late, enough) if late else _not_measured(results)),
-        *(_compared(comparison) if comparison else ()),
-    ]
-    return sorted(every, key=Trouble.severity)
+    yield from _failed(results, wrong)
+    for finding in findings:
+        if finding.level == "error":
+            text = f"{finding.sweep}: {finding.check}, {', '.join(finding.cells[0])}"
+            yield Trouble("impossible", finding.id, text)
+    yield from _given_up(results, late, enough) if late else _not_measured(results)
 
 
 def line(every: Sequence[Trouble]) -> str:
@@ -92,7 +86,7 @@ def describe_cell(cell: Cell) -> str:
     return f"{cell.sweep}, {cell.describe()}" if cell.labels() else cell.sweep
 
 
-def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterable[Trouble]:
+def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterator[Trouble]:
     """Yield failed runs, repeats with the same reason once."""
     shown: set[tuple[str, str]] = set()
     for run in results.failed:
@@ -107,8 +101,8 @@ def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterable[Tr
                 yield Trouble("failed", run.record.status, text)
 
 
-def _compared(comparison: Comparison) -> Iterable[Trouble]:
-    """Yield changed hardware, slower numbers, numbers that may be slower, and what only the baseline has."""
+def compared(comparison: Comparison) -> Iterator[Trouble]:
+    """Yield changed hardware, slower numbers, numbers that may be slower, and what only the baseline (A) has."""
     for difference in comparison.fingerprint.differences:
         if (
             difference.what in _HARDWARE and SEVERAL not in difference.a
@@ -138,7 +132,7 @@ def _is_open(row: Mapping[str, Any]) -> bool:
     return not row["verdict"] or (row["verdict"] == "inconclusive" and bool(row["unsure"] or worse))
 
 
-def _given_up(results: Results, late: str, enough: int) -> Iterable[Trouble]:
+def _given_up(results: Results, late: str, enough: int) -> Iterator[Trouble]:
     """Yield the lack of time. The sweep runs in rounds, so that each cell has some repeats before one has all."""
     good = Counter(run.record.point_id for run in results.runs if run.parsed)
     failed = {run.record.point_id for run in results.failed if run.record.status not in _OUTSIDE}
@@ -146,7 +140,7 @@ def _given_up(results: Results, late: str, enough: int) -> Iterable[Trouble]:
         yield Trouble("unknown", "time", late)
 
 
-def _not_measured(results: Results) -> Iterable[Trouble]:
+def _not_measured(results: Results) -> Iterator[Trouble]:
     """Yield cells without a number whose runs did not fail: disturbed at each attempt, misplaced, or not started."""
     measured = {run.record.point_id for run in results.runs if run.parsed}
     disturbed = [run for run in results.disturbed if run.record.point_id not in measured]

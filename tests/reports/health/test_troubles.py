@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from reports.health.troubles import ORDER, Trouble, line, troubles
+from reports.health.troubles import ORDER, Trouble, compared, line, troubles
 from reports.numbers import Name
 from reports.results.differences import SEVERAL, Difference, Fingerprint
 
@@ -24,10 +24,7 @@ def test_a_line_is_the_gravest_and_counts_its_like() -> None:
     assert line((unknown,)) == "UNKNOWN disturbed others used it"
 
 
-NOTHING: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
-
-
-def compared(rows: Sequence[Mapping[str, Any]] = (), unmatched: Sequence[Mapping[str, Any]] = (), differences: Sequence[Difference] = ()) -> Any:  # fmt: skip
+def comparison(rows: Sequence[Mapping[str, Any]] = (), unmatched: Sequence[Mapping[str, Any]] = (), differences: Sequence[Difference] = ()) -> Any:  # fmt: skip
     fingerprint = Fingerprint(differences=tuple(differences), agreed=(), unknown=())
     return SimpleNamespace(
         verdicts=pd.DataFrame(rows, dtype=object), unmatched=pd.DataFrame(unmatched), fingerprint=fingerprint
@@ -36,7 +33,7 @@ def compared(rows: Sequence[Mapping[str, Any]] = (), unmatched: Sequence[Mapping
 
 def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_kernel_none() -> None:
     def found(*differences: Difference) -> list[str]:
-        return [one.kind for one in troubles(NOTHING, (), comparison=compared(differences=differences))]
+        return [one.kind for one in compared(comparison(differences=differences))]
 
     kernel = Difference(what="kernel", a="6.1", b="6.8")
     modules = Difference(what="memory modules", a="8 × 16 GiB", b="7 × 16 GiB")
@@ -79,7 +76,7 @@ def test_a_number_that_may_be_slower_is_unknown(
         "median_b": 1.0, "step": None, "ratio": 0.5, "low": None, "high": None, "flags_a": "", "flags_b": "",
     }  # fmt: skip
 
-    assert [one.id for one in troubles(NOTHING, (), comparison=compared([row]))] == ids
+    assert [one.id for one in compared(comparison([row]))] == ids
 
 
 @pytest.mark.parametrize(
@@ -103,4 +100,4 @@ def test_a_number_of_the_baseline_that_is_missing_is_unknown(side: str, kind: st
         "kind": kind,
     }
 
-    assert [trouble.id for trouble in troubles(NOTHING, (), comparison=compared(unmatched=[row]))] == ids
+    assert [trouble.id for trouble in compared(comparison(unmatched=[row]))] == ids
