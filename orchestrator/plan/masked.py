@@ -1,12 +1,12 @@
-"""What an experiment would have on the whole machine, and has not under a cpuset or an affinity mask. Pure.
+"""Which cells an experiment would have on the whole machine, and lacks under a cpuset or an affinity mask. Pure.
 
-Ranges (`1..cores_per_numa_node`) and `each …` end at what a process may use: without a word, the same experiment is another one
-in a Slurm step of one CPU.
+Ranges (`1..cores_per_numa_node`) and `each …` end at what a process may use: the same experiment is another one in a Slurm
+step of one CPU.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from orchestrator.experiment.expand import expand
@@ -28,65 +28,50 @@ def beyond(
     versions: Mapping[str, str] | None = None,
     kept: str = "",
 ) -> list[Skipped]:
-    """Return a Skipped for each sweep that has more cells on the whole machine: with the values of its axes that are missing, and how
-    many cells that is. Nothing where this process may use all of it. `kept`: why what is missing is not lacking (`slurm_node.describe_kept_cores`)."""
-    share = topology.share()
-    if not share:
+    """Return a Skipped for each sweep with more cells on the whole machine: the missing values of its axes, and the number of cells.
+
+    `kept`: why Slurm gives the rest to no job (`core_spec.kept`). A sweep with cells that cannot be expanded has reasons of its own.
+    """
+    if not (share := topology.share()):
         return []
     share += f"; {kept}" if kept else ""
-    whole, found = topology.whole(), []
-    for experiment in experiments:
+    skipped = []
+    for experiment, sweep in ((e, sweep) for e in experiments for sweep in e.sweeps):
+        one = replace(experiment, sweeps=(sweep,))
         try:
-            wide, _ = expand(experiment, whole, root=root, versions=versions)
+            wide, _ = expand(one, topology.whole(), root=root, versions=versions)
+            narrow, unresolved = expand(one, topology, root=root, versions=versions)
         except UserError:  # too many cells for a plan
             continue
-        narrow, unresolved = expand(experiment, topology, root=root, versions=versions)
-        for sweep in experiment.sweeps:
-            here = list(_placed((c for c in narrow if c.sweep == sweep.name), topology))
-            said = {cell.point_id for cell in here}
-            more = [
-                c
-                for c in _placed((c for c in wide if c.sweep == sweep.name), whole)
-                if c.point_id not in said
-            ]
-            if not more or any(
-                one.sweep == sweep.name for one in unresolved
-            ):  # those have a reason of their own
-                continue
-            count = "1 cell" if len(more) == 1 else f"{len(more)} cells"
-            found.append(
-                Skipped(
-                    sweep=sweep.name, cell=_lacking(more, here),
-                    reason=f"{count} that the whole machine has: this process may use {share}",
-                )
-            )  # fmt: skip
-    return found
+        present, every = _cells(narrow, topology), _cells(wide, topology.whole())
+        missing = [labels for cell, labels in every.items() if cell not in present]
+        if missing and not unresolved:
+            known = {item for labels in present.values() for item in labels.items()}
+            lacking: dict[str, dict[str, None]] = {}
+            for axis, value in (item for labels in missing for item in labels.items() if item not in known):
+                lacking.setdefault(axis, {})[value] = None
+            count = "1 cell" if len(missing) == 1 else f"{len(missing)} cells"
+            reason = f"{count} that the whole machine has: this process may use {share}"
+            cell = {axis: _listed([*values]) for axis, values in lacking.items()}
+            skipped.append(Skipped(sweep=sweep.name, cell=cell, reason=reason))
+    return skipped
 
 
-def _placed(cells: Iterable[Cell], topology: Topology) -> Iterator[Cell]:
+def _cells(cells: Iterable[Cell], topology: Topology) -> dict[str, dict[str, str]]:
+    """Return point_id → labels, of each place that a cell's place stands for."""
+    labels: dict[str, dict[str, str]] = {}
     for cell in cells:
-        asked = cell.place or get_tool(cell.tool).default_place(cell.options)
+        place = cell.place or get_tool(cell.tool).default_place(cell.options)
         try:
-            places = (None,) if asked is None else expand_each(asked, topology)
+            places = (None,) if place is None else expand_each(place, topology)
         except Unplaceable:
             continue
-        for place in places:
-            axes = cell.axes if place == asked or "place" in cell.axes else (*cell.axes, "place")
-            yield cell if place == asked else replace(cell, place=place, axes=axes)
+        for each in places:
+            axes = cell.axes if each == place or "place" in cell.axes else (*cell.axes, "place")
+            at = cell if each == place else replace(cell, place=each, axes=axes)
+            labels[at.point_id] = {axis: str(value) for axis, value in at.labels().items()}
+    return labels
 
 
-def _lacking(more: Iterable[Cell], here: Iterable[Cell]) -> dict[str, str]:
-    """Return axis → the values that only the whole machine has: "2, 3, 4 …"."""
-    known: dict[str, set[str]] = {}
-    for cell in here:
-        for axis, value in cell.labels().items():
-            known.setdefault(axis, set()).add(str(value))
-    lacking: dict[str, dict[str, None]] = {}
-    for cell in more:
-        for axis, value in cell.labels().items():
-            if str(value) not in known.get(axis, set()):
-                lacking.setdefault(axis, {})[str(value)] = None
-    return {
-        axis: ",".join([*values][:_FEW]) + (f",… ({len(values)})" if len(values) > _FEW else "")
-        for axis, values in lacking.items()
-    }
+def _listed(values: list[str]) -> str:
+    return ",".join(values[:_FEW]) + (f",… ({len(values)})" if len(values) > _FEW else "")

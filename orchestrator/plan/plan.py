@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -29,11 +29,11 @@ from orchestrator.model import (
     canonical_json,
 )
 from orchestrator.placement.memory import REFUSAL_HINT, undecided
-from orchestrator.placement.place import Threads, expand_each, resolve
+from orchestrator.placement.place import expand_each, resolve
 from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.duration import duration
 from orchestrator.plan.masked import beyond
-from orchestrator.tools import Command, Program, Refused, Site, Tool, get_tool
+from orchestrator.tools import Command, Program, Refused, Site, get_tool
 from parsers.errors import UserError, nearest
 from parsers.units import size_text, unit_meant
 
@@ -60,17 +60,17 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTimings:
-    """How long earlier runs took: wall seconds by cell, and what a tool takes beyond its own estimate (or less: then nothing is taken
-    off, for other cells of it need not be as quick)."""
+    """How long earlier runs took: wall seconds by cell, and by tool the seconds beyond its own estimate."""
 
     cells: Mapping[str, float] = field(default_factory=dict)
     overhead: Mapping[str, float] = field(default_factory=dict)
 
     def wall_s(self, cell: Cell, estimate_s: float) -> float:
-        """Return the wall seconds of a run. What one program of the user's own took beyond its estimate tells nothing of another."""
-        known = self.cells.get(cell.point_id)
-        beyond = 0.0 if get_tool(cell.tool).OPEN else max(0.0, self.overhead.get(cell.tool, 0.0))
-        return known if known is not None else max(0.1, estimate_s + beyond)
+        """Return the wall seconds of a run. The overhead of one user program says nothing about another."""
+        if cell.point_id in self.cells:
+            return self.cells[cell.point_id]
+        overhead_s = 0.0 if get_tool(cell.tool).OPEN else max(0.0, self.overhead.get(cell.tool, 0.0))
+        return max(0.1, estimate_s + overhead_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,211 +96,250 @@ def make_plan(
 
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
-    past = past or PastTimings()
-    sweeps = _by_name(experiments)
-    here, skipped = _hosted(experiments, machine, only)
+    past, topology = past or PastTimings(), machine.site.topology
+    sweeps: dict[str, Sweep] = {}
+    for experiment, sweep in ((e, sweep) for e in experiments for sweep in e.sweeps):
+        if sweep.name in sweeps:
+            cause = f"a sweep named {sweep.name!r} is there already"
+            raise UserError(experiment.path, cause, "give the file or the sweep another name")
+        sweeps[sweep.name] = sweep
+    versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
+    hosted, skipped = _hosted(experiments, machine, versions, only)
     if strict and skipped:
         first = skipped[0]
         rest = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
-        raise UserError(
-            first.sweep,
-            f"{_labels(first.cell)}: {first.reason}{rest}",
-            "without --strict such cells are skipped",
-        )
+        cause = f"{_labels(first.cell)}: {first.reason}{rest}"
+        raise UserError(first.sweep, cause, "without --strict such cells are skipped")
     if only is None:
-        versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
-        skipped += beyond(
-            experiments,
-            machine.site.topology,
-            root=machine.site.root,
-            versions=versions,
-            kept=machine.kept_cores,
-        )
-    placed, aliases = _merged(here, machine.site.scratch)
-    order = rounds([one.cell for one in placed.values()], sweeps, seed)
+        root, kept = machine.site.root, machine.kept_cores
+        skipped += beyond(experiments, topology, root=root, versions=versions, kept=kept)
+    placed, aliases = _merged(hosted, machine.site.scratch)
     runs_of = {pid: _runs_of(one, sweeps[one.cell.sweep].timeout_s, past) for pid, one in placed.items()}
+    settling = {pid: sweeps[one.cell.sweep] for pid, one in placed.items() if sweeps[one.cell.sweep].settle}
+    limits = [topology.problem, machine.limits and f"cgroup limits: {machine.limits}"]
     return Plan(
-        runs=tuple(runs_of[cell.point_id](repeat=repeat) for cell, repeat in order),
+        runs=tuple(
+            runs_of[cell.point_id](repeat=repeat)
+            for cell, repeat in rounds([one.cell for one in placed.values()], sweeps, seed)
+        ),
         cells=tuple(one.cell for one in placed.values()),
         skipped=tuple(skipped),
         aliases=aliases,
-        more={
-            pid: CAP - sweeps[one.cell.sweep].repeats
-            for pid, one in placed.items()
-            if sweeps[one.cell.sweep].settle
-        },
+        more={pid: CAP - sweep.repeats for pid, sweep in settling.items()},
         seed=seed,
-        warnings=(
-            *filter(
-                None, [machine.site.topology.problem, machine.limits and f"cgroup limits: {machine.limits}"]
-            ),
-            *_guessed(placed.values(), machine.site.topology),
-            *_without_effect(placed.values()),
-            *_units(placed.values()),
+        warnings=tuple(
+            filter(None, [*limits, *_guesses(placed.values(), topology), *_mistakes(placed.values())])
         ),
     )
 
 
-def _without_effect(placed: Iterable[_Placed]) -> Iterable[str]:
-    """Tell the axes of a user's own program that change nothing of what is started, all other axes the same."""
+# --- warnings ----------------------------------------------------------------------------------------------
+
+
+def _guesses(placed: Iterable[_Placed], topology: Topology) -> Iterator[str]:
+    """Yield what was decided without knowledge of the machine, or left to the kernel."""
+    places = {one.cell.place for one in placed}
+    if UNPINNED in places:
+        yield "nothing is pinned (--unpinned): the kernel moves threads and memory, and each number is flagged"
+    elif any(place and place.memory == "remote" for place in places) and undecided(topology):
+        yield "no distances between NUMA nodes are known: `memory: remote` is the first node of another package, if any"
+
+
+def _mistakes(placed: Iterable[_Placed]) -> Iterator[str]:
+    """Yield likely mistakes in the sweeps of the user's own programs."""
     sweeps: dict[str, list[_Placed]] = {}
     for one in placed:
         if get_tool(one.cell.tool).OPEN:
             sweeps.setdefault(one.cell.sweep, []).append(one)
     for sweep, cells in sweeps.items():
-        labels = [one.cell.labels() for one in cells]
-        for axis in cells[0].cell.swept:
-            levels = dict.fromkeys(str(own[axis]) for own in labels if axis in own)
-            started: dict[object, list[object]] = {}
-            for own, one in zip(labels, cells, strict=True):
-                others = tuple((name, str(value)) for name, value in own.items() if name != axis)
-                started.setdefault(others, []).append((one.command.argv, tuple(one.command.env.items())))
-            compared = [
-                same for same in started.values() if len(same) > 1
-            ]  # axes of `zip` may have no such cells
-            if axis != "place" and compared and all(len(set(same)) == 1 for same in compared):
-                yield (
-                    f"{sweep}: {axis} {', '.join(levels)} all start the same command: put {{{axis}}} where its value belongs, or remove the axis"
-                )
-        yield from _unused(sweep, cells)
+        for text in (*_idle_axes(cells), *_unused_options(cells), *_unknown_units(cells)):
+            yield f"{sweep}: {text}"
 
 
-def _unused(sweep: str, cells: Sequence[_Placed]) -> Iterable[str]:
-    """Tell the options of a user's own program that are no axis, which may be there for its name alone, and in no placeholder."""
+def _idle_axes(cells: Sequence[_Placed]) -> Iterator[str]:
+    """Yield the axes that change nothing of what is started, all other axes equal."""
+    labels = [{axis: str(value) for axis, value in one.cell.labels().items()} for one in cells]
+    for axis in cells[0].cell.swept:
+        started: dict[object, list[object]] = {}
+        for own, one in zip(labels, cells, strict=True):
+            others = tuple(item for item in own.items() if item[0] != axis)
+            started.setdefault(others, []).append((one.command.argv, tuple(one.command.env.items())))
+        compared = [same for same in started.values() if len(same) > 1]  # `zip` may leave none
+        if axis != "place" and compared and all(len(set(same)) == 1 for same in compared):
+            values = ", ".join(dict.fromkeys(own[axis] for own in labels if axis in own))
+            yield f"{axis} {values} all start the same command: put {{{axis}}} where its value belongs, or remove the axis"
+
+
+def _unused_options(cells: Sequence[_Placed]) -> Iterator[str]:
+    """Yield the options that are neither an axis, nor known, nor in a placeholder."""
     known = get_tool(cells[0].cell.tool).options()
-    values: dict[str, set[str]] = {}
-    axes, used = {axis for one in cells for axis in one.cell.axes}, set[str]()
-    for one in cells:
-        text = f"{one.cell.options.get('command')} {one.cell.options.get('env')}"
-        for name, value in one.cell.options.items():
-            values.setdefault(name, set()).add(str(value))
-            used |= {name} if f"{{{name}}}" in text else set()
-    for name, own in values.items():
-        if name not in known and name not in used and name not in axes:
+    text = " ".join(f"{one.cell.options.get('command')} {one.cell.options.get('env')}" for one in cells)
+    axes = {axis for one in cells for axis in one.cell.axes}
+    for name in dict.fromkeys(name for one in cells for name in one.cell.options):
+        if name not in known and name not in axes and f"{{{name}}}" not in text:
+            value = min(str(one.cell.options[name]) for one in cells if name in one.cell.options)
             hint = nearest(name, known) or f"put {{{name}}} where its value belongs, or remove it"
-            yield f"{sweep}: nothing uses {name} ({min(own)}): {hint}"
+            yield f"nothing uses {name} ({value}): {hint}"
 
 
-def _units(placed: Iterable[_Placed]) -> Iterable[str]:
-    """Tell the units of a user's own metrics that look like others, written so that nothing is converted."""
-    told: dict[str, None] = {}
-    for one in placed:
-        metrics = one.cell.options.get("metrics") if get_tool(one.cell.tool).OPEN else None
-        for name, spec in metrics.items() if isinstance(metrics, Mapping) else ():
-            unit = str(spec.get("unit", ""))
-            if meant := unit_meant(unit):
-                told[
-                    f"{one.cell.sweep}: {name} has the unit {unit!r}, which pinsweep does not know: {meant!r}? As it is, it is compared with no other unit"
-                ] = None
-    return told
-
-
-def _guessed(placed: Iterable[_Placed], topology: Topology) -> tuple[str, ...]:
-    """Return what was chosen without knowing enough of the machine, or left to the kernel."""
-    places = {one.cell.place for one in placed}
-    if UNPINNED in places:
-        return (
-            "nothing is pinned, as --unpinned asks: the kernel moves threads and memory as it likes, and each number is marked",
-        )
-    if not any(place and place.memory == "remote" for place in places) or not undecided(topology):
-        return ()
-    return (
-        "no distances between the NUMA nodes are known here: `memory: remote` is the first node of another package, where there is one, not the farthest",
+def _unknown_units(cells: Sequence[_Placed]) -> Iterable[str]:
+    """Return the units of metrics that look like a known unit."""
+    metrics = (one.cell.options.get("metrics") for one in cells)
+    specs = ((name, spec) for m in metrics if isinstance(m, Mapping) for name, spec in m.items())
+    units = ((name, str(spec.get("unit", ""))) for name, spec in specs)
+    return dict.fromkeys(
+        f"{name} has the unit {unit!r}, which pinsweep does not know: did you mean {known!r}?"
+        for name, unit in units
+        if (known := unit_meant(unit))
     )
 
 
-def _by_name(experiments: Iterable[Experiment]) -> dict[str, Sweep]:
-    sweeps: dict[str, Sweep] = {}
-    for experiment in experiments:
-        for sweep in experiment.sweeps:
-            if sweep.name in sweeps:
-                raise UserError(
-                    experiment.path,
-                    f"a sweep named {sweep.name!r} is there already",
-                    "give the file or the sweep another name",
-                )
-            sweeps[sweep.name] = sweep
-    return sweeps
+# --- cells and their runs ----------------------------------------------------------------------------------
 
 
 def _hosted(
-    experiments: Iterable[Experiment], machine: Machine, only: Collection[str] | None
+    experiments: Iterable[Experiment],
+    machine: Machine,
+    versions: Mapping[str, str],
+    only: Collection[str] | None,
 ) -> tuple[Iterable[_Placed], list[Skipped]]:
     """Return the cells that this machine can host, each once, and those that it cannot."""
     placed: dict[str, _Placed] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
     skipped: list[Skipped] = []
-    versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
-    places = _Places(machine.site.topology)
+    topology = machine.site.topology
+    places = functools.cache(functools.partial(expand_each, topology=topology))  # many cells have one place
+    placements = functools.cache(functools.partial(resolve, topology=topology))
     for experiment in experiments:
-        cells, unresolved = expand(
-            experiment, machine.site.topology, root=machine.site.root, versions=versions
-        )
+        cells, unresolved = expand(experiment, topology, root=machine.site.root, versions=versions)
         skipped.extend(unresolved)
         for cell in cells:
-            for outcome in _cells(cell, machine, places, only):
-                if isinstance(outcome, Skipped):
-                    skipped.append(outcome)
-                else:
-                    placed.setdefault(outcome.cell.point_id, outcome)
+            try:
+                each = _at_places(cell, machine, places)
+            except (Unplaceable, Refused) as error:
+                skipped.append(_skip(cell, error))
+                continue
+            for at, place in each:
+                if only is None or at.point_id in only:
+                    try:
+                        placed.setdefault(at.point_id, _place(at, place, machine, placements))
+                    except (Unplaceable, Refused) as error:
+                        skipped.append(_skip(at, error))
     return placed.values(), skipped
 
 
+def _skip(cell: Cell, error: Exception) -> Skipped:
+    return Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))
+
+
+def _program(cell: Cell, machine: Machine) -> Program:
+    """Return the program of a cell. Raises Refused."""
+    program = machine.programs.get(cell.tool, f"{cell.tool} was not looked for")
+    if isinstance(program, str):
+        raise Refused(program)
+    return program
+
+
+def _at_places(
+    cell: Cell, machine: Machine, places: Callable[[Place], tuple[Place, ...]]
+) -> list[tuple[Cell, Place | None]]:
+    """Return a cell at its place; several cells if the place says `each …`. Raises Unplaceable, Refused."""
+    _program(cell, machine)
+    place = cell.place or get_tool(cell.tool).default_place(cell.options)
+    if place is None:
+        return [(cell, None)]
+    if machine.site.unpinned:
+        return [(_at(cell, UNPINNED), None)]
+    return [(cell if each == place else _at(cell, each), each) for each in places(place)]
+
+
+def _at(cell: Cell, place: Place) -> Cell:
+    """Return the cell at a place that distinguishes it from others."""
+    return replace(cell, place=place, axes=cell.axes if "place" in cell.axes else (*cell.axes, "place"))
+
+
+def _place(
+    cell: Cell, place: Place | None, machine: Machine, placements: Callable[..., Sequence[Placement]]
+) -> _Placed:
+    """Return how this machine starts a cell. Raises Unplaceable, Refused."""
+    site, tool, program = machine.site, get_tool(cell.tool), _program(cell, machine)
+    placement, notes = None, tuple[str, ...]()
+    if place is not None:
+        threads, processes = tool.shape(cell.options)
+        (requested,) = placements(place, threads=threads, processes=processes)
+        if not site.numactl:
+            raise Refused(
+                "numactl is not installed (apt-get install numactl, or dnf install numactl); --unpinned measures without it"
+            )
+        placement = _bindable(requested, site)
+        if placement is not requested:
+            notes = (f"memory is not bound: {site.memory_refusal()}; this machine has one NUMA node",)
+    command = tool.command(cell, placement, site, program)
+    command = replace(command, notes=(*command.notes, *notes))
+    if (length := sum(map(len, (*command.argv, *command.env.values())))) > LONGEST_COMMAND:
+        raise Refused(f"a command line of {length} characters; {LONGEST_COMMAND} at most")
+    needed = sum(file.size_bytes for file in command.scratch)
+    room = machine.free_scratch_bytes() if needed else None
+    if room is not None and needed > room:
+        free = size_text(max(0, room))
+        raise Refused(f"needs {size_text(needed)} of scratch space; {site.scratch} has {free}")
+    return _Placed(cell=cell, placement=placement, command=command, program=program)
+
+
+def _bindable(placement: Placement, site: Site) -> Placement:
+    """Return a placement that this machine can give: without memory binding if that is refused and there is one NUMA node.
+
+    Raises Refused if there are several nodes.
+    """
+    binds = any(group.membind or group.interleave for group in placement.groups)
+    if not binds or not (reason := site.memory_refusal()):
+        return placement
+    if len(site.topology.numa_nodes) > 1:
+        raise Refused(f"memory cannot be bound here ({reason}); {REFUSAL_HINT}")
+    return replace(placement, groups=tuple(replace(g, membind=(), interleave=()) for g in placement.groups))
+
+
 def _runs_of(one: _Placed, timeout_s: float | None, past: PastTimings) -> Callable[..., PlannedRun]:
-    """Return what makes the runs of a cell, which differ in nothing but their `repeat`."""
+    """Return what makes the runs of a cell, which differ only in their `repeat`."""
     cell, command = one.cell, one.command
     if timeout_s is None:
         timeout_s = TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s)
+    is_guess = command.guessed and cell.point_id not in past.cells
+    same = ("argv", "env", "cwd", "scratch", "logs", "writes", "reads", "notes")
     return functools.partial(
         PlannedRun,
         sweep=cell.sweep,
         tool=cell.tool,
         cell=cell,
-        argv=command.argv,
-        env=command.env,
         placement=one.placement,
         timeout_s=timeout_s,
         nominal_s=command.estimate_s,
         estimate_s=past.wall_s(cell, command.estimate_s),
-        guessed_at_most_s=command.at_most_s if command.guessed and cell.point_id not in past.cells else 0.0,
+        guessed_at_most_s=command.at_most_s if is_guess else 0.0,
         program=one.program.name,
         files={**one.program.helpers, **command.files},
-        cwd=command.cwd,
-        scratch=command.scratch,
-        logs=command.logs,
-        writes=command.writes,
-        reads=command.reads,
-        notes=command.notes,
+        **{name: getattr(command, name) for name in same},
     )
 
 
 def _merged(placed: Iterable[_Placed], scratch: str) -> tuple[dict[str, _Placed], tuple[Alias, ...]]:
-    """Return the cells by point_id, of several that are one on this machine the first; and the others as its aliases."""
-    kept: dict[str, _Placed] = {}
-    first: dict[object, _Placed] = {}
+    """Return the cells by point_id, only the first of equal ones, and the others as its aliases."""
+    first: dict[Hashable, _Placed] = {}
     aliases = []
     for one in placed:
-        cell = one.cell
         words = tuple("" if word.startswith(scratch) else word for word in one.command.argv)
-        same = first.setdefault((start(cell, one.placement, words), tuple(one.command.env.items())), one)
-        if same is one:
-            kept[cell.point_id] = one
-        else:
-            aliases.append(Alias.between(cell, same.cell))
-    return kept, tuple(aliases)
+        key = start(one.cell, one.placement, words), tuple(one.command.env.items())
+        same = first.setdefault(key, one)
+        if same is not one:
+            aliases.append(Alias.between(one.cell, same.cell))
+    return {one.cell.point_id: one for one in first.values()}, tuple(aliases)
 
 
 def start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:
-    """Return what is the same for all runs that are started in one way, however their options and places are written."""
-    asked = canonical_json(dict(get_tool(cell.tool).canonical(cell.options)))
-    name = cell.place.name if cell.place and "{place}" in asked else ""  # a command is told it
-    return (
-        cell.sweep,
-        cell.tool,
-        asked,
-        name,
-        placement.groups if placement else (),
-        canonical_words(cell.tool, argv),
-    )
+    """Return what is equal for all runs that are started in one way, however their options and places are written."""
+    options = canonical_json(dict(get_tool(cell.tool).canonical(cell.options)))
+    name = cell.place.name if cell.place and "{place}" in options else ""  # the command contains the name
+    groups = placement.groups if placement else ()
+    return cell.sweep, cell.tool, options, name, groups, canonical_words(cell.tool, argv)
 
 
 def canonical_words(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
@@ -317,100 +356,7 @@ def _canonical_word(tool: str, word: str) -> str:
     return " ".join(f"--{key}={value}" for key, value in options.items()) or word
 
 
-class _Places:
-    """Where places are on a machine; many cells have one place, which is looked for once."""
-
-    def __init__(self, topology: Topology) -> None:
-        self._each = functools.cache(functools.partial(expand_each, topology=topology))
-        self._resolve = functools.cache(functools.partial(resolve, topology=topology))
-
-    def each(self, place: Place) -> tuple[Place, ...]:
-        """Return what `expand_each` does. Raises Unplaceable."""
-        return self._each(place)
-
-    def resolved(self, place: Place, threads: Threads, processes: int) -> Placement:
-        """Return the placement of a place that is one. Raises Unplaceable."""
-        (placement,) = self._resolve(place, threads=threads, processes=processes)
-        return placement
-
-
-def _cells(
-    cell: Cell, machine: Machine, known: _Places, only: Collection[str] | None
-) -> list[_Placed | Skipped]:
-    """Return what a cell becomes here: several where its place says `each …`, a Skipped where one cannot be hosted."""
-    tool = get_tool(cell.tool)
-    program = machine.programs.get(cell.tool, f"{cell.tool} was not looked for")
-    if isinstance(program, str):
-        return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=program)]
-    place = cell.place or tool.default_place(cell.options)
-    try:
-        places = (None,) if place is None or machine.site.unpinned else known.each(place)
-    except Unplaceable as error:
-        return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))]
-    if place is not None and machine.site.unpinned:
-        cell, place = _at(cell, place, UNPINNED), None
-    cells = [(_at(cell, place, each), each) for each in places]
-    return [
-        _cell(at, each, tool, program, machine, known)
-        for at, each in cells
-        if only is None or at.point_id in only
-    ]
-
-
-def _at(cell: Cell, asked: Place | None, place: Place | None) -> Cell:
-    """Return the cell at one of the places that its own place stands for; its place is then what tells it apart."""
-    if place == asked:
-        return cell
-    return replace(cell, place=place, axes=cell.axes if "place" in cell.axes else (*cell.axes, "place"))
-
-
-def _cell(
-    cell: Cell, place: Place | None, tool: Tool, program: Program, machine: Machine, known: _Places
-) -> _Placed | Skipped:
-    site = machine.site
-    try:
-        placement = None
-        unbound: tuple[str, ...] = ()
-        if place is not None:
-            threads, processes = tool.shape(cell.options)
-            placement = known.resolved(place, threads, processes)
-            if not site.numactl:
-                raise Refused(
-                    "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl);"
-                    " --unpinned measures all the same, and marks each number"
-                )
-            requested, placement = placement, _bindable(placement, site)
-            if placement is not requested:
-                unbound = (f"memory is not bound: {site.memory_refusal()}; this machine has one NUMA node",)
-        command = tool.command(cell, placement, site, program)
-        command = replace(command, notes=(*command.notes, *unbound))
-        if (length := sum(map(len, (*command.argv, *command.env.values())))) > LONGEST_COMMAND:
-            raise Refused(f"a command line of {length} characters; {LONGEST_COMMAND} at most")
-        needed = sum(file.size_bytes for file in command.scratch)
-        room = machine.free_scratch_bytes() if needed else None
-        if room is not None and needed > room:
-            raise Refused(
-                f"needs {size_text(needed)} of scratch space, {site.scratch} has {size_text(max(0, room))} to give"
-            )
-    except (Unplaceable, Refused) as error:
-        return Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))
-    return _Placed(cell=cell, placement=placement, command=command, program=program)
-
-
-def _bindable(placement: Placement, site: Site) -> Placement:
-    """Return a placement that this machine can give.
-
-    Where binding is refused and there is only one NUMA node, all memory is there anyway. Raises Refused if there are several.
-    """
-    if not any(group.membind or group.interleave for group in placement.groups):
-        return placement
-    if not (reason := site.memory_refusal()):
-        return placement
-    if len(site.topology.numa_nodes) > 1:
-        raise Refused(f"memory cannot be bound here ({reason}); {REFUSAL_HINT}")
-    return replace(
-        placement, groups=tuple(replace(group, membind=(), interleave=()) for group in placement.groups)
-    )
+# --- as text -----------------------------------------------------------------------------------------------
 
 
 def _labels(labels: Mapping[str, Any]) -> str:
@@ -475,41 +421,37 @@ def _run_as_json(run: PlannedRun) -> dict[str, Any]:
 def as_shell(plan: Plan, scratch: str) -> str:
     """Return a script that runs the very same commands by hand, in the same order, and prepares what they need.
 
-    Every value is quoted for the shell; the scratch folder is the only thing the script makes, and it is left there.
+    Every value is quoted for the shell. The scratch folder is all that the script makes; it stays there.
     """
     lines = [
         "#!/bin/sh",
-        "# made by `pinsweep plan --format shell`: the commands that `pinsweep run` would start, in its order",
+        "# `pinsweep plan --format shell`: the commands of `pinsweep run`, in its order",
         "set -eu",
         "",
     ]
-    made: set[str] = set()
-    lines += [
-        f"# skipped: {_one_line(f'{skipped.sweep} {_labels(skipped.cell)}: {skipped.reason}')}"
-        for skipped in plan.skipped
-    ]
-    lines += [f"# {_one_line(f'{a.sweep} {_labels(a.cell)}: {a.reason}')}" for a in plan.aliases]
+    left_out: list[Skipped | Alias] = [*plan.skipped, *plan.aliases]
+    lines += [f"# skipped: {_one_line(f'{c.sweep} {_labels(c.cell)}: {c.reason}')}" for c in left_out]
     if any(run.scratch or run.cwd for run in plan.runs):
-        lines += [f"mkdir -p {shlex.quote(scratch)}"]
+        lines.append(f"mkdir -p {shlex.quote(scratch)}")
+    made: set[str] = set()
     for number, run in enumerate((*plan.warm_ups, *plan.runs), 1 - len(plan.warm_ups)):
-        which = f"{number}/{len(plan.runs)} " if not run.warm_up else "warm-up "
-        often = f", repeat {run.repeat}" if not run.warm_up else ""
-        lines += ["", f"# {which}{_one_line(f'{run.sweep} {run.cell.describe()}')}{often}"]
+        cell = _one_line(f"{run.sweep} {run.cell.describe()}")
+        counted = f"{number}/{len(plan.runs)} {cell}, repeat {run.repeat}"
+        lines += ["", f"# warm-up {cell}" if run.warm_up else f"# {counted}"]
         for file in run.scratch:
+            path = shlex.quote(file.path)
             if file.path in made:
                 continue
             made.add(file.path)
-            path = shlex.quote(file.path)
             if file.text is not None:
                 lines.append(f"printf %s {shlex.quote(file.text)} > {path}")
             elif file.folder:
                 lines.append(f"mkdir -p {path}")
             else:
                 lines.append(f"test -e {path} || head -c {file.size_bytes} /dev/urandom > {path}")
-        inside = f"cd {shlex.quote(run.cwd)} && " if run.cwd else ""
-        words = [*(f"{name}={shlex.quote(value)}" for name, value in run.env.items()), shlex.join(run.argv)]
-        line = inside + ("env " if run.env else "") + " ".join(words)
-        lines.append(f"({line})" if inside else line)
+        env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
+        line = f"{'env ' if env else ''}{env}{shlex.join(run.argv)}"
+        lines.append(f"(cd {shlex.quote(run.cwd)} && {line})" if run.cwd else line)
     return "\n".join(lines) + "\n"
 
 

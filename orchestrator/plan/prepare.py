@@ -53,66 +53,55 @@ class Prepared:
 def prepare(
     paths: Sequence[Path], options: PlanOptions, *, seed: int, free: Callable[[Path], bool] = is_free
 ) -> Prepared:
-    """Load, look around, plan. `free` says of scratch folders which may be used; the first one is.
+    """Load, survey the machine, plan. `free` says which scratch folders may be used; the first one is.
 
     Raises UserError for every mistake before anything is started.
     """
-    loaded = _told_apart([load_experiment(path) for path in paths])
-    known = {sweep.name for experiment in loaded for sweep in experiment.sweeps}
-    if missing := sorted(set(options.only) - known):
-        raise UserError(
-            "--only", f"no sweep named {', '.join(missing)}", f"sweeps: {', '.join(sorted(known))}"
+    loaded = _with_unique_names([load_experiment(path) for path in paths])
+    names = {sweep.name for experiment in loaded for sweep in experiment.sweeps}
+    if missing := sorted(set(options.only) - names):
+        cause = f"no sweep named {', '.join(missing)}"
+        raise UserError("--only", cause, f"sweeps: {', '.join(sorted(names))}")
+    changes = {} if options.repeats is None else repeats.settings(options.repeats)
+    only = options.only or names
+    experiments = tuple(
+        dataclasses.replace(
+            experiment,
+            sweeps=tuple(dataclasses.replace(s, **changes) for s in experiment.sweeps if s.name in only),
         )
-    experiments = tuple(_narrowed(experiment, options) for experiment in loaded)
+        for experiment in loaded
+    )
     if options.scratch is not None and not options.scratch.is_dir():
-        raise UserError(
-            "--scratch",
-            f"{options.scratch} is not a directory",
-            "name a folder on the file system to be measured",
-        )
+        cause = f"{options.scratch} is not a directory"
+        raise UserError("--scratch", cause, "name a folder on the file system to be measured")
     root = options.scratch or (options.output.parent if options.output else Path())
     folder = scratch_folder(root, experiments, free)
+    on_this_host = options.topology is None
     machine = survey(
         experiments,
         scratch=folder,
-        topology=load_topology(options.topology) if options.topology is not None else None,
+        topology=None if options.topology is None else load_topology(options.topology),
         allow_write=options.allow_write,
         unpinned=options.unpinned,
     )
-    past = (
-        timings.load() if options.topology is None else None
-    )  # what runs took here tells nothing of another machine
+    past = timings.load() if on_this_host else None
     plan = make_plan(experiments, machine, seed=seed, past=past, strict=options.strict)
     plan = chosen(plan, options.cells)
-    if options.topology is None and any(run.scratch or run.cwd for run in plan.runs):
-        with contextlib.suppress(OSError):  # it is not there yet
+    if on_this_host and any(run.scratch or run.cwd for run in plan.runs):
+        with contextlib.suppress(OSError):  # the folder is still missing
             refuse_shared(folder)
     return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
 
 
-def _told_apart(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Put the file's name before a sweep's name that an earlier file has taken: `lab-memory/tails`.
-
-    The earlier file keeps the name, so that adding a file leaves the cells of the others what they are.
-    """
-    taken: set[str] = set()
-    found = []
+def _with_unique_names(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Put the file's name before a sweep's name that an earlier file has: `lab-memory/tails`. Cells of earlier files stay the same."""
+    names: set[str] = set()
+    renamed = []
     for experiment in experiments:
-        sweeps = [
-            dataclasses.replace(sweep, name=f"{experiment.name}/{sweep.name}")
-            if sweep.name in taken
-            else sweep
-            for sweep in experiment.sweeps
-        ]
-        taken |= {sweep.name for sweep in sweeps}
-        found.append(dataclasses.replace(experiment, sweeps=tuple(sweeps)))
-    return tuple(found)
-
-
-def _narrowed(experiment: Experiment, options: PlanOptions) -> Experiment:
-    """Return the experiment with the sweeps and the repeats that the user asks for."""
-    changed = {} if options.repeats is None else repeats.settings(options.repeats)
-    kept = (sweep for sweep in experiment.sweeps if not options.only or sweep.name in options.only)
-    return dataclasses.replace(
-        experiment, sweeps=tuple(dataclasses.replace(sweep, **changed) for sweep in kept)
-    )
+        sweeps = tuple(
+            dataclasses.replace(s, name=f"{experiment.name}/{s.name}") if s.name in names else s
+            for s in experiment.sweeps
+        )
+        names |= {sweep.name for sweep in sweeps}
+        renamed.append(dataclasses.replace(experiment, sweeps=sweeps))
+    return tuple(renamed)

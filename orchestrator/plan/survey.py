@@ -64,7 +64,7 @@ def survey(
         path_kind=path_kind,
         real_path=os.path.realpath,
         memory_refusal=functools.cache(lambda: probe.memory_refusal(numactl) if can_ask else ""),
-        find=(lambda name, path=None: name) if elsewhere else functools.cache(_found),  # noqa: ARG005
+        find=(lambda name, path=None: name) if elsewhere else functools.cache(planted.which),  # noqa: ARG005
         memory_bytes=None if elsewhere else available_memory_bytes(),
         node_memory={} if elsewhere else available_by_node(),
     )
@@ -145,32 +145,25 @@ def _allowed(device: str) -> tuple[str, Mapping[str, str]]:
     return write_guard.allow(device)
 
 
-def _found(name: str, path: str | None = None) -> str:
-    return planted.which(name, path=path)
-
-
 def path_kind(path: str) -> str:
     """Return "missing", "file", "directory", "block", "char" or "other"; symbolic links are followed."""
     try:
         mode = Path(path).stat().st_mode
     except OSError:
         return "missing"
-    kinds = (
-        (stat.S_ISREG, "file"),
-        (stat.S_ISDIR, "directory"),
-        (stat.S_ISBLK, "block"),
-        (stat.S_ISCHR, "char"),
-    )
-    return next((kind for test, kind in kinds if test(mode)), "other")
+    return _KINDS.get(stat.S_IFMT(mode), "other")
+
+
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFBLK: "block", stat.S_IFCHR: "char"}
 
 
 def available_by_node(sys: Path = probe.SYS) -> dict[int, int]:
-    """Return what each NUMA node can give: free, or cached files that give way; nodes that do not tell are left out."""
-    found = {}
+    """Return the bytes that each NUMA node can give: free, or file cache. Nodes without a count are left out."""
+    available = {}
     for path in sys.glob("devices/system/node/node[0-9]*/meminfo"):
-        words = (line.split() for line in path.read_text("ascii").splitlines())  # Node 0 MemFree: 123 kB
-        kib = {line[2].rstrip(":"): int(line[3]) for line in words if len(line) > 3}
-        given = [kib[name] for name in ("MemFree", "Active(file)", "Inactive(file)") if name in kib]
+        text = path.read_text("ascii")  # Node 0 MemFree: 123 kB
+        kib = {name: int(value) for name, value in re.findall(r"^Node +\d+ +(\S+): +(\d+)", text, re.M)}
         if "MemFree" in kib:
-            found[int(path.parent.name.removeprefix("node"))] = sum(given) * 1024
-    return found
+            given = sum(kib.get(name, 0) for name in ("MemFree", "Active(file)", "Inactive(file)"))
+            available[int(path.parent.name.removeprefix("node"))] = given * 1024
+    return available

@@ -41,10 +41,9 @@ def _cpu() -> str:
     """Return a file's name for this kind of CPU: "Intel-R-Xeon-R-Gold-6130-64-1f0c2d3e"."""
     block = ""
     with contextlib.suppress(OSError), _CPUINFO.open(encoding="utf-8", errors="replace") as file:
-        block = file.read(4096).partition("\n\n")[0]  # the first CPU's: of all of them it takes long to make
-    fields = {
-        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in block.splitlines())
-    }
+        block = file.read(4096).partition("\n\n")[0]  # the first CPU: the kernel takes long to list all
+    pairs = (line.partition(":") for line in block.splitlines())
+    fields = {key.strip(): value.strip() for key, _, value in pairs}
     text = "\n".join([platform.machine(), *(fields.get(key, "") for key in _MODEL), str(os.cpu_count())])
     name = re.sub(r"[^A-Za-z0-9]+", "-", fields.get("model name") or platform.machine()).strip("-")[:60]
     return f"{name}-{os.cpu_count()}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

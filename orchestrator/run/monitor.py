@@ -82,18 +82,16 @@ class PlacementMonitor:
         """Take what the watchdog saw of the tool's main thread when it had ended (`watchdog.Ended.last`)."""
         assert self._asked is not None
         self._own_cpus = frozenset(os.sched_getaffinity(0))
-        self._allowed = proof.allowed_cpus(self._asked.cpus)
         thread = proof.Thread(tid=seen["pid"], cpus=frozenset(seen["cpus"]), last_cpu=None)
-        process = proof.Process(
-            pid=seen["pid"],
-            name=seen["name"],
-            threads=(thread,),
-            mems_allowed=frozenset(seen["mems_allowed"]),
-        )
+        mems = frozenset(seen["mems_allowed"])
+        process = proof.Process(pid=seen["pid"], name=seen["name"], threads=(thread,), mems_allowed=mems)
         if proof.tool_processes(
             [process]
-        ):  # a launcher is nowhere on purpose; numactl could not start the tool
+        ):  # no launcher, which is not placed, nor numactl that started nothing
             self._last = process
+        if self._last is None or thread.cpus != frozenset(self._asked.cpus):
+            # a thread with the whole mask shows that the cpuset still has it; to ask costs two migrations
+            self._allowed = proof.allowed_cpus(self._asked.cpus)
 
     def mismatches(self, wall_s: float) -> list[str]:
         """Return what was not as asked of a run of `wall_s` seconds.

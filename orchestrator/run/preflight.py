@@ -26,108 +26,93 @@ EXAMINE_S = 0.25
 def glance(
     runs: Sequence[PlannedRun], topology: Topology, scratch: Path, root: Path = Path("/"), kept: str = ""
 ) -> list[Finding]:
-    """Return what will disturb these runs, warnings only, and which part of the machine they have. Costs some milliseconds; 0.1 s more
-    where something else is running. `kept`: why what they have not is not lacking (`slurm_node.describe_kept_cores`)."""
+    """Return what will disturb these runs, warnings only, and which part of the machine they have.
+
+    Takes some milliseconds, and 0.1 s more if other processes run. `kept`: why Slurm gives the rest to no job
+    (`slurm_node.describe_kept_cores`).
+    """
     sys, proc = root / "sys", root / "proc"
     used = used_pus(runs, topology)
     siblings = wanted_pus(runs, topology) - used
-    facts = probe.state(sys, proc, cpus=sorted(used)) | {"load_1min": None}  # who is busy is said by name
+    facts = probe.state(sys, proc, cpus=sorted(used)) | {"load_1min": None}  # busy processes have names
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
-    found = [*_of_tuning(), *noise.findings(facts)]
-    online = {pu.os_index for pu in topology.pus if pu.core is not None}
-    others = online - used - siblings
-    found += noise.of_processes(
-        busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings, others
-    )
+    others = {pu.os_index for pu in topology.pus if pu.core is not None} - used - siblings
+    processes = busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()])
+    found = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes, used, siblings, others)]
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
-        found += _of_file_system(scratch, root)
+        found += _file_system(scratch, root)
     for path in sorted({path for run in runs for path in run.reads if Path(path).is_file()}):  # no devices
-        found += _of_file_system(Path(path), root, "name a file on the file system to be measured")
-    found = list(dict.fromkeys(found))
-    return [*_of_share(topology, kept), *(finding for finding in found if finding.level == "warn")]
-
-
-def _of_share(topology: Topology, kept: str) -> list[Finding]:
-    share = topology.share()
-    if not share:
-        return []
-    if kept:
-        why = f"{kept}, and this is all that a job may have"
-        return [Finding(level="info", what=f"this process may use {share}", why=why)]
+        found += _file_system(Path(path), root, "name a file on the file system to be measured")
     return [
-        Finding(
-            level="warn", what=f"this process may use {share}",
-            why="an affinity mask or a cpuset (a Slurm step?) leaves the rest out, and figures are of that part of the machine",
-            fix="sbatch --exclusive, srun -c N, or no taskset; --whole-node refuses a part",
-        )
-    ]  # fmt: skip
+        *_share(topology, kept),
+        *(finding for finding in dict.fromkeys(found) if finding.level == "warn"),
+    ]
 
 
-def require_whole_node(topology: Topology, kept: str = "") -> None:
-    """Raise PartOfMachine unless this process may use all of the machine, or in a job of Slurm all that any job may have. `kept` as of `glance`."""
-    share = topology.share()
-    if share and not kept:
-        raise PartOfMachine(
-            "--whole-node", f"this process may use {share}", "use sbatch --exclusive --mem=0 and srun -c N"
-        )
+def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> list[Finding]:
+    """Return all that may disturb a measurement on a machine with these facts, warnings first. `folder`: for scratch files."""
+    sys, proc = root / "sys", root / "proc"
+    hot = probe.throttle_counts(sys)
+    processes = busy.busy_now(proc, wait_s=EXAMINE_S, spare=[os.getpid()])
+    found = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes)]
+    found += noise.of_throttling(hot, probe.throttle_counts(sys))
+    found += [noise.IRQBALANCE] if busy.is_running("irqbalance", proc) else []
+    found += _file_system(folder, root)
+    return sorted(found, key=lambda finding: finding.level != "warn")
+
+
+def describe(finding: Finding) -> str:
+    """Return "warn  the governor is powersave: clocks follow the load; fix: …"."""
+    return f"{finding.level}  {finding.what}: {finding.why}{f'; fix: {finding.fix}' if finding.fix else ''}"
 
 
 class PartOfMachine(UserError):
-    """This process may use a part of the machine only, and all of it was asked for. Nothing was started or written."""
+    """This process may use only a part of the machine, and --whole-node asks for all of it. Nothing was started or written."""
 
     exit_status = 3
     code = "part-of-machine"
 
 
-def describe(found: Finding) -> str:
-    """Return "warn  the governor is powersave: clocks follow the load; fix: …"."""
-    return f"{found.level}  {found.what}: {found.why}{f'; fix: {found.fix}' if found.fix else ''}"
+def require_whole_node(topology: Topology, kept: str = "") -> None:
+    """Raise PartOfMachine unless this process may use all of the machine, or all that Slurm gives to jobs (`kept`)."""
+    share = topology.share()
+    if share and not kept:
+        hint = "use sbatch --exclusive --mem=0 and srun -c N"
+        raise PartOfMachine("--whole-node", f"this process may use {share}", hint)
 
 
-def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> list[Finding]:
-    """Return all that may disturb a measurement on a machine with these `probe.facts`, warnings first. `folder`: for scratch files."""
-    sys, proc = root / "sys", root / "proc"
-    hot = probe.throttle_counts(sys)
-    processes = busy.busy_now(proc, wait_s=EXAMINE_S, spare=[os.getpid()])
-    found = [*_of_tuning(), *noise.findings(facts), *noise.of_processes(processes)]
-    found += noise.of_throttling(hot, probe.throttle_counts(sys))
-    if busy.is_running("irqbalance", proc):
-        found.append(noise.IRQBALANCE)
-    found += _of_file_system(folder, root)
-    return sorted(found, key=lambda finding: finding.level != "warn")
-
-
-def _of_tuning() -> list[Finding]:
-    """Say that another `run --tune` has set the machine, or has left it so."""
-    found = tuning.current()
-    if found is None or (found.in_use and found.pid == os.getpid()):
+def _share(topology: Topology, kept: str) -> list[Finding]:
+    if not (share := topology.share()):
         return []
-    if found.in_use:
-        return [
-            Finding(
-                level="warn", what=f"another sweep has tuned the machine ({found}): {tuning.words(found.changes)}",
-                why="it puts that back when it ends, which may be in the middle of yours", fix="wait for it, without --share-machine",
-            )
-        ]  # fmt: skip
-    return [
-        Finding(
-            level="warn", what=f"a killed `run --tune` left the machine tuned ({found}): {tuning.words(found.changes)}",
-            why="it is not as its users know it", fix="pinsweep doctor --restore",
-        )
-    ]  # fmt: skip
+    what = f"this process may use {share}"
+    if kept:
+        return [noise.note(what, f"{kept}, and this is all that a job may have")]
+    fix = "sbatch --exclusive, srun -c N, or no taskset; --whole-node refuses a part"
+    return [noise.warning(what, "an affinity mask or a cpuset (a Slurm step?) excludes the rest", fix)]
+
+
+def _tuning() -> list[Finding]:
+    """Return that another `run --tune` has set the machine, or has left it tuned."""
+    state = tuning.current()
+    if state is None or (state.in_use and state.pid == os.getpid()):
+        return []
+    text = f"({state}): {tuning.words(state.changes)}"
+    if state.in_use:
+        what, why = f"another sweep has tuned the machine {text}", "it may put that back during your runs"
+        return [noise.warning(what, why, "wait for it, without --share-machine")]
+    what = f"a killed `run --tune` left the machine tuned {text}"
+    return [noise.warning(what, "its users expect the old settings", "pinsweep doctor --restore")]
 
 
 def _balanced(runs: Iterable[PlannedRun], topology: Topology) -> bool:
-    """Whether the kernel may move the memory of a run: there are nodes, and it is bound to none."""
-    if len(topology.numa_nodes) < 2:
-        return False
-    return any(
-        not run.placement or any(not group.membind and not group.interleave for group in run.placement.groups)
-        for run in runs
-    )
+    """Tell whether the kernel may move the memory of a run: there are NUMA nodes, and it is bound to none."""
+    unplaced = any(run.placement is None for run in runs)
+    groups = (group for run in runs if run.placement for group in run.placement.groups)
+    is_free = unplaced or any(not group.membind and not group.interleave for group in groups)
+    return len(topology.numa_nodes) > 1 and is_free
 
 
-def _of_file_system(path: Path, root: Path, *another: str) -> list[Finding]:
+def _file_system(path: Path, root: Path, *fix: str) -> list[Finding]:
     found = file_system.file_system_of(path, root)
-    return file_system.findings(found, *another) if found else []
+    return file_system.findings(found, *fix) if found else []

@@ -156,10 +156,7 @@ def test_a_size_is_chosen_however_it_is_written_and_sweeps_without_the_axis_are_
     said = pinsweep("plan", "two.yaml", "--cells", "bytes=1000")
     every = pinsweep("plan", "two.yaml", "--cells", "bytes=1000,4096", "--only", "a").stdout
 
-    assert (
-        "warning  left out by --cells: b (no bytes); --only SWEEP, without --cells, measures one"
-        in said.stderr
-    )
+    assert "warning  left out by --cells (no bytes): b" in said.stderr
     assert "1 of 4 cells" in said.stdout
     assert every.startswith("2 cells")
 
