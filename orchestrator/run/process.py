@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Final, Literal, Protocol, Self
+from typing import Any, Final, Literal, Protocol, Self
 
 from orchestrator.machine.ask import in_memory
 from orchestrator.model import Outcome
@@ -170,38 +170,42 @@ def run_process(
     cpus: Iterable[int] = (),
     housekeeping: Iterable[int] = (),
 ) -> Outcome:
-    """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
+    """Run `argv` to its end, to its timeout or to a stop. All that it started has ended, too, when this returns.
 
-    `looks` sees the tool EARLY_GAPS_S after its start, and then every LOOK_EVERY_S, LOOKS times; of both, no more once it has
-    said True; more of them until it has, or once a thread has another mask; and once more when it has ended. For all the rest this process sleeps. The tool gets the mask `cpus` (none: that
-    of this process), and the watchdog waits on the CPUs `housekeeping` if there are any. Output goes to files in memory, never
-    to a device that may be under test.
+    `looks` sees the tool EARLY_GAPS_S after its start and then every LOOK_EVERY_S, until it is settled, after a thread moved,
+    and when it has ended. Otherwise this process sleeps. The tool gets the mask `cpus` (none: that of this process), and the
+    watchdog waits on the CPUs `housekeeping`. Output goes to memory, never to a device that may be under test.
     """
     cpus = cpus or os.sched_getaffinity(0)
     with in_memory() as stdout, in_memory() as stderr:
         begun, gaps = time.monotonic(), _Gaps(looks)
+        outputs = stdout.fileno(), stderr.fileno()
         try:
             watchdog.start(
-                argv, env,
-                cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, housekeeping=housekeeping,
+                argv,
+                env,
+                cwd=cwd,
+                outputs=outputs,
+                cpus=cpus,
+                housekeeping=housekeeping,
                 last_look=looks is not None,
-            )  # fmt: skip
-            ending, answer = _wait(watchdog, stop, begun + timeout_s, gaps, (stdout, stderr))
-        except BaseException:  # whatever went wrong here, the tool is not left behind
+            )
+            ending, answer = _wait(watchdog, stop, begun + timeout_s, gaps, outputs)
+        except BaseException:  # the tool is not left behind
             watchdog.end()
             raise
-        # where it ended by itself, time or patience ran out over what it left behind
+        # if it ended by itself, time or patience ran out over what it left behind
         if isinstance(answer, Ended) and answer.by_itself:
             ending = "stopped" if _came_to_all(answer, stop) else "by itself"
         if looks and isinstance(answer, Ended) and answer.last:
             looks.last_look(answer.last)
-        flooded = any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
+        flooded = any(_size(output) > OUTPUT_LIMIT_BYTES for output in outputs)
         outcome = Outcome(
             wall_s=time.monotonic() - begun,
             timed_out=ending == "timed out",
             stopped=ending == "stopped",
-            stdout=_contents(stdout),
-            stderr=_contents(stderr),
+            stdout=_contents(stdout.fileno()),
+            stderr=_contents(stderr.fileno()),
             stops=gaps.stops,
             stopped_s=gaps.stopped_s,
             error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB: {PRINT_LESS}" if flooded else "",
@@ -210,7 +214,7 @@ def run_process(
 
 
 def _with(answer: Answer, outcome: Outcome) -> Outcome:
-    """Add what the watchdog says of the end to what was seen of it here."""
+    """Add what the watchdog says of the end."""
     match answer:
         case Ended():
             code = None if answer.status is None else os.waitstatus_to_exitcode(answer.status)
@@ -225,23 +229,20 @@ def _with(answer: Answer, outcome: Outcome) -> Outcome:
                 stopped_s=max(answer.stopped_s, outcome.stopped_s),
                 unended=answer.unended,
             )
-        case Refused(reason=reason):
-            return Outcome.not_started(reason)
-        case Killed(unended=unended):
-            if outcome.timed_out or outcome.stopped or outcome.error:  # that stands, whoever did the rest
-                return dataclasses.replace(outcome, unended=unended)
-            return dataclasses.replace(
-                outcome,
-                stopped=True,
-                error="pinsweep's watchdog process was killed, and the tool with it",
-                unended=unended,
-            )
-        case Broken(traceback=traceback):
-            raise RuntimeError(f"the watchdog failed:\n{traceback}")
+        case Refused():
+            return Outcome.not_started(answer.reason)
+        case Killed():
+            outcome = dataclasses.replace(outcome, unended=answer.unended)
+            if outcome.timed_out or outcome.stopped or outcome.error:
+                return outcome
+            error = "pinsweep's watchdog process was killed, and the tool with it"
+            return dataclasses.replace(outcome, stopped=True, error=error)
+        case Broken():
+            raise RuntimeError(f"the watchdog failed:\n{answer.traceback}")
 
 
 def _wait(
-    watchdog: Watchdog, stop: Stop, deadline: float, gaps: _Gaps, spools: Sequence[IO[bytes]]
+    watchdog: Watchdog, stop: Stop, deadline: float, gaps: _Gaps, outputs: Sequence[int]
 ) -> tuple[Literal["by itself", "stopped", "timed out", "flooded"], Answer]:
     """Sleep until the tool has ended, or must be and is ended; return why, and the watchdog's answer."""
     poll = select.poll()
@@ -260,28 +261,31 @@ def _wait(
             watchdog.wake()
             if pid := watchdog.tool:
                 gaps.look(pid)
-        if any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in spools):
+        if any(_size(output) > OUTPUT_LIMIT_BYTES for output in outputs):
             return "flooded", watchdog.end()
 
 
 def _came_to_all(answer: Ended, stop: Stop) -> bool:
-    """Did a signal end the tool that asks us to stop, too? A cancelled job or a host that shuts down sends it to every process, and the tool may
-    have it first: it is interrupted then, and started again, and has not failed."""
+    """Tell whether the signal that ended the tool asks this process to stop, too.
+
+    A cancelled job or a host that shuts down sends it to every process. The tool may have it first: it is interrupted then,
+    and has not failed.
+    """
     code = None if answer.status is None else os.waitstatus_to_exitcode(answer.status)
     if not code:
         return False
-    if code in _BY_SIGNAL:  # else it may have taken it in its own way: whoever asked us has done so by now
+    if code in _BY_SIGNAL:  # other tools took the signal in their own way, and later
         select.select([stop], [], [], TO_ALL_S)
     return stop.requested is not None
 
 
 _BY_SIGNAL: Final = frozenset(sign for n in (signal.SIGINT, signal.SIGTERM) for sign in (-n, 128 + n))
-"""How who was ended by it ends, and a shell around it."""
+"""Exit codes of a tool that such a signal ended, and of a shell around it."""
 
 
-def _size(spool: IO[bytes]) -> int:
-    return os.fstat(spool.fileno()).st_size
+def _size(output: int) -> int:
+    return os.fstat(output).st_size
 
 
-def _contents(spool: IO[bytes]) -> bytes:
-    return os.pread(spool.fileno(), min(_size(spool), OUTPUT_LIMIT_BYTES), 0)
+def _contents(output: int) -> bytes:
+    return os.pread(output, min(_size(output), OUTPUT_LIMIT_BYTES), 0)

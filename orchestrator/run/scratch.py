@@ -77,27 +77,25 @@ class Claim:
 
 
 class Scratch:
-    """An open scratch folder, and who watches over it."""
+    """An open scratch folder, and the watchdog that removes it if this process dies."""
 
     def __init__(self, path: Path, watchdog: Watchdog) -> None:
         self.path = path
         self.watchdog = watchdog
         self.left = False  # it could not be removed
         self._made: dict[str, ScratchFile] = {}
-        self._unsynced = False  # since the file system was synced, something of the folder was changed
+        self._unsynced = False  # something in the folder changed since the file system was synced
 
     def prepare(self, files: tuple[ScratchFile, ...], stop: Stop) -> None:
-        """Make what is not there as it should be; what other runs need gives way where there is no room for all of it at once.
+        """Make the files that are missing or changed; if there is no room, files of other runs give way.
 
-        When it returns, nothing that was written to the file system before has to be written back: not what a run wrote, nor
-        what was made or removed here.
-
-        Raises PinsweepError where there is no room even so, or a file cannot be written; Stopped on a stop.
+        Afterwards the file system holds back nothing that a run or this method wrote or removed. Raises PinsweepError if
+        there is no room or a file cannot be written, Stopped on a stop.
         """
         for file in files:
             path = Path(file.path)
             if not path.is_relative_to(self.path):
-                raise ValueError(f"{path} lies outside the scratch folder {self.path}")
+                raise ValueError(f"{path} is outside the scratch folder {self.path}")
             if self._made.get(file.path) == file and _is_whole(path, file):
                 continue
             try:
@@ -105,17 +103,16 @@ class Scratch:
                 if file.text is not None:
                     path.write_text(file.text, "utf-8")
                 elif file.folder:
-                    shutil.rmtree(path, ignore_errors=True)
                     path.mkdir()
                 else:
-                    self._fill(path, file.size_bytes, stop)
-            except (OSError, Stopped) as error:
+                    _fill(path, file.size_bytes, stop)
+            except OSError as error:
                 self.remove((file,))
-                if isinstance(error, Stopped):
-                    raise
-                raise PinsweepError(
-                    str(path), f"cannot be written: {error.strerror}", "--scratch names another folder"
-                ) from error
+                cause = f"cannot be written: {error.strerror}"
+                raise PinsweepError(str(path), cause, "--scratch names another folder") from error
+            except Stopped:
+                self.remove((file,))
+                raise
             self._made[file.path] = file
             self._unsynced = True
         if self._unsynced:
@@ -123,19 +120,18 @@ class Scratch:
             self._unsynced = False
 
     def settle(self, writes: Iterable[Write]) -> None:
-        """Have what a run wrote on the device before the next one starts, and forget files that are not what they were."""
+        """Sync what a run wrote to the device before the next one starts, and forget files that it changed."""
         for write in writes:
             self._unsynced = True
             path = Path(write.path)
             for written in (path, *(path.rglob("*") if path.is_dir() else ())):
-                with contextlib.suppress(
-                    OSError
-                ):  # gone, or no file that can be synced: nothing of it is in the way
+                with contextlib.suppress(OSError):  # removed, or it cannot be synced
                     _sync(written)
             if write.spoils:
                 self._made.pop(write.path, None)
 
     def remove(self, files: tuple[ScratchFile, ...]) -> None:
+        """Remove some files and folders."""
         for file in files:
             self._unsynced |= self._made.pop(file.path, None) is not None
             path = Path(file.path)
@@ -145,31 +141,29 @@ class Scratch:
                 path.unlink(missing_ok=True)
 
     def _make_room(self, file: ScratchFile, wanted: tuple[ScratchFile, ...]) -> None:
-        """Remove the file as it was, then others that this run does not want, until it fits."""
+        """Remove the file as it was, then files that this run does not need, until it fits."""
         self.remove((file,))
         others = [made for made in self._made.values() if made not in wanted]
-        while (free := free_bytes(self.path)) is not None and file.size_bytes > free and others:
+        while (free := free_bytes(self.path)) is not None and file.size_bytes > free:
+            if not others:
+                sizes = f"no room for {size_text(file.size_bytes)} of scratch: {size_text(max(0, free))} free"
+                raise PinsweepError(str(self.path), sizes, "--scratch names a folder on another file system")
             self.remove((others.pop(0),))
-        if free is not None and file.size_bytes > free:
-            raise PinsweepError(
-                str(self.path),
-                f"no room for {size_text(file.size_bytes)} of scratch: {size_text(max(0, free))} free",
-                "--scratch names a folder on another file system",
-            )
 
-    def _fill(self, path: Path, size_bytes: int, stop: Stop) -> None:
-        """Write `size_bytes` that neither compress nor repeat, and force them to the device."""
-        block = os.urandom(min(_CHUNK_BYTES, max(1, size_bytes)))
-        with path.open("xb") as file:
-            written = 0
-            while written < size_bytes:
-                if stop.requested is not None:
-                    raise Stopped
-                # each chunk begins with its own offset: no two are equal for a device that deduplicates
-                chunk = written.to_bytes(8, "little") + block[8:]
-                written += file.write(chunk[: size_bytes - written])
-            file.flush()
-            os.fsync(file.fileno())
+
+def _fill(path: Path, size_bytes: int, stop: Stop) -> None:
+    """Write `size_bytes` that neither compress nor repeat, and force them to the device."""
+    block = os.urandom(min(_CHUNK_BYTES, max(1, size_bytes)))
+    with path.open("xb") as file:
+        written = 0
+        while written < size_bytes:
+            if stop.requested is not None:
+                raise Stopped
+            # each chunk begins with its own offset, so a device that deduplicates finds no two equal
+            chunk = written.to_bytes(8, "little") + block[8:]
+            written += file.write(chunk[: size_bytes - written])
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _is_whole(path: Path, file: ScratchFile) -> bool:
@@ -189,23 +183,20 @@ def _is_whole(path: Path, file: ScratchFile) -> bool:
 
 
 def _sync_file_system(path: Path) -> None:
-    """Write back all that the file system of `path` holds back, metadata and what was removed included.
-
-    An error is not told: it may be of anybody's file, and those that are filled here were synced one by one.
-    """
+    """Write back all that the file system of `path` holds back, metadata included. Errors may be of anybody's file: they are ignored."""
     import ctypes
 
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-    try:
-        ctypes.CDLL(None).syncfs(opened)
-    finally:
-        os.close(opened)
+    _with_file(path, ctypes.CDLL(None).syncfs, os.O_DIRECTORY)
 
 
 def _sync(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    _with_file(path, os.fsync, os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _with_file(path: Path, function: Callable[[int], object], flags: int) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     try:
-        os.fsync(opened)
+        function(opened)
     finally:
         os.close(opened)
 
@@ -225,11 +216,11 @@ def open_scratch(
     on_orphaned: Callable[[], None] = lambda: None,
     wanted: bool = True,
 ) -> Iterator[Scratch]:
-    """Start the watchdog, make the folder, hold its lock, remove all of it at the end; unless it is `wanted`, the watchdog alone.
+    """Start the watchdog, make and lock the folder, remove it at the end; unless it is `wanted`, the watchdog alone.
 
-    While another pinsweep uses the folder, this one waits, and reports that. The watchdog holds the
-    descriptors `keep` and the folder's lock, too, and does `on_orphaned` when this process has been killed and the tool has ended.
-    Raises UserError if the folder is not ours, PinsweepError if there is no watchdog, Stopped on a stop while waiting.
+    The watchdog holds the descriptors `keep` and the folder's lock. When this process has been killed and the tool has ended,
+    it does `on_orphaned` and removes the folder. Waits while another pinsweep uses the folder. Raises UserError if the folder
+    is not ours, PinsweepError if there is no watchdog, Stopped on a stop while waiting.
     """
 
     def clear() -> None:
@@ -238,23 +229,23 @@ def open_scratch(
         finally:
             _remove_orphaned(path)
 
-    watchdog = Watchdog(keep=keep, on_orphaned=clear if wanted else on_orphaned)
+    scratch = Scratch(path, Watchdog(keep=keep, on_orphaned=clear if wanted else on_orphaned))
+    watchdog = scratch.watchdog
     if not wanted:
         try:
-            yield Scratch(path, watchdog)
+            yield scratch
         finally:
-            watchdog.stop(finished=not watchdog.busy)
+            watchdog.stop()
         return
     try:
         lock = _lock(path, stop, on_event)
     except BaseException:
         watchdog.stop()
         raise
-    scratch = Scratch(path, watchdog)
     finished = False
     try:
         watchdog.hold(lock)
-        _clear(path)  # what a killed run may have left
+        _clear(path)  # a killed run may have left files
         yield scratch
     finally:
         try:
@@ -262,9 +253,9 @@ def open_scratch(
                 with contextlib.suppress(OSError):
                     _remove(path)
                 finished = True
-        finally:  # whoever loses patience interrupts this, too
+        finally:  # an impatient user interrupts this, too
             scratch.left = path.exists()
-            os.close(lock)  # first: the watchdog, if the rest is left to it, takes it anew
+            os.close(lock)  # first: the watchdog may have to take it again
             watchdog.stop(finished=finished)
             if scratch.left:  # NFS keeps a file that is open
                 _remove_empty(path)
@@ -272,41 +263,33 @@ def open_scratch(
 
 
 def _lock(path: Path, stop: Stop | None, on_event: OnEvent) -> int:
+    """Make the folder and lock its marker; return the descriptor. Raises Stopped, UserError."""
     waited = False
     try:
         while stop is None or stop.requested is None:
-            _make(path)
+            path.parent.parent.mkdir(parents=True, exist_ok=True)
+            refuse_shared(path, make=True)
             with contextlib.suppress(FileNotFoundError):  # its owner removed it between two of these calls
                 if not _is_ours(path):
-                    raise UserError(
-                        str(path),
-                        "this folder was not made by pinsweep",
-                        "move it away, or choose another with --scratch",
-                    )
+                    hint = "move it away, or choose another with --scratch"
+                    raise UserError(str(path), "this folder was not made by pinsweep", hint)
                 lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
-                if lock is not None and not is_of_this_machine(path / SCRATCH_MARKER):
-                    os.close(lock)
-                    raise UserError(
-                        str(path),
-                        "another machine of this name uses this folder, or has left it",
-                        "start again, and it is another one; or --scratch names a folder of its own",
-                    )
-                if lock is not None:
+                if lock is not None and is_of_this_machine(path / SCRATCH_MARKER):
                     return _marked(path, lock)
+                if lock is not None:
+                    os.close(lock)
+                    cause = "another machine of this name uses this folder, or has left it"
+                    raise UserError(
+                        str(path), cause, "start again for a new folder, or name one with --scratch"
+                    )
                 if not waited:
                     waited = True
                     on_event(Waiting(scratch=path))
     except OSError as error:
         _remove_empty(path)
-        raise UserError(
-            str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
-        ) from error
+        cause = f"cannot be made: {error.strerror}"
+        raise UserError(str(path), cause, "name a writable folder with --scratch") from error
     raise Stopped
-
-
-def _make(path: Path) -> None:
-    path.parent.parent.mkdir(parents=True, exist_ok=True)
-    refuse_shared(path, make=True)
 
 
 def _marked(path: Path, lock: int) -> int:

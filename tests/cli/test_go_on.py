@@ -22,13 +22,7 @@ from pinsweep.commands.run import command
 from tests.cli.conftest import Start
 from tests.waits import PATIENCE_S, begun, gate, until
 
-OF_TYPE = {
-    "integer": "0",
-    "integer range": "3",
-    "path": "a b/c.db",
-    "text": "x=1,2; $y",
-    "_repeats": "auto",
-}
+OF_TYPE = {"integer": "0", "integer range": "3", "path": "a b/c.db", "text": "x=1,2; $y", "_repeats": "auto"}
 OPTIONS = [param for param in command.params if isinstance(param, click.Option)]
 
 

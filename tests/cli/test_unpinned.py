@@ -58,10 +58,7 @@ def planned(
 def test_no_tool_is_told_any_place(numactl: str) -> None:
     plan = planned(numactl=numactl, unpinned=True)
 
-    assert [cell.describe() for cell in plan.cells] == [
-        "threads=2 place=unpinned",
-        *["place=unpinned"] * 4,
-    ]
+    assert [cell.describe() for cell in plan.cells] == ["threads=2 place=unpinned", *["place=unpinned"] * 4]
     for run in plan.runs:
         words = " ".join([*run.argv, *(f"{k}={v}" for k, v in run.env.items())])
         assert run.placement is None
