@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 import shutil
 import signal
 import sqlite3
@@ -109,15 +108,6 @@ def test_a_process_on_the_pinned_cpu(pinsweep: Cli, tmp_path: Path) -> None:
     told_everywhere(pinsweep, tmp_path, f" % of CPU {CPUS[0]} (")
     assert found[0]["counters"]["foreign_s"] > 0.2 * found[0]["wall_s"]
     assert again == found  # a resume repeats no more than the sweep itself
-
-
-@pytest.mark.slow
-def test_a_warm_up_that_was_disturbed_says_so_beside_its_number(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(COMPUTES % (1000, CPUS[0]))
-    with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
-        done = pinsweep("run", "e.yaml", "-o", "e.db", env={"PINSWEEP_NO_WARM_UP": ""})
-    (line,) = [said for said in done.stderr.splitlines() if said.startswith("[warm-up]")]
-    assert re.search(r" s, disturbed: other processes took .+ of CPU ", line)
 
 
 @pytest.mark.slow

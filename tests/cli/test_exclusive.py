@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import sqlite3
 import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -133,29 +130,3 @@ def test_who_shares_the_machine_or_has_other_cores_or_nothing_to_do_does_not_wai
     beside = pinsweep("run", "beside.yaml", "-o", "beside.db")
     assert beside.returncode == 0, beside.stderr
     assert "waiting" not in beside.stderr
-
-
-@pytest.mark.skipif(FIRST == LAST, reason="needs two CPUs, to be kept off one")
-@pytest.mark.slow
-def test_a_part_of_the_machine_is_named_and_measured_or_refused(
-    tmp_path: Path, home: Mapping[str, str]
-) -> None:
-    """As in a Slurm step of one CPU."""
-    (tmp_path / "short.yaml").write_text(SLEEPS % (0.02, FIRST))
-    words = ["taskset", "-c", str(FIRST), sys.executable, "-m", "pinsweep", "run", "short.yaml"]
-    env = {**os.environ, **home}
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*words, *more], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-        )
-
-    refused = run("-o", "whole.db", "--whole-node")
-    measured = run("-o", "part.db")
-
-    share = rf"this process may use 1 of \d+ PUs \(CPU {FIRST}\)"
-    assert refused.returncode == 3
-    assert re.match(rf"error: --whole-node: {share}\nhint: use sbatch --exclusive", refused.stderr)
-    assert measured.returncode == 0, measured.stderr
-    assert re.search(rf"^warn  {share}: ", measured.stderr, re.M)
-    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["part.db"]

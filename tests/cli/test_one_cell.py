@@ -64,11 +64,6 @@ def change_facts(path: Path, **values: object) -> None:
         db.execute("UPDATE session SET facts = ? WHERE session = 1", (json.dumps(facts),))
 
 
-def fact(path: Path, name: str) -> object:
-    ((text,),) = rows(path, "SELECT facts FROM session WHERE session = 1")
-    return json.loads(str(text))[name]
-
-
 def again(repeats: int) -> str:
     return PLACED.replace("repeats: 1", f"repeats: {repeats}")
 
@@ -155,48 +150,6 @@ def test_a_cell_without_a_place_is_of_the_cpus_that_it_was_free_to_run_on(
     assert len(rows(tmp_path / "r.db", "SELECT DISTINCT point_id FROM run")) == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "then"),
-    [
-        ("cpu_model", "AMD EPYC 7763"),
-        ("kernel", "5.10.0-1-amd64"),
-        ("memory_bytes", 270 * 10**9),
-        ("governor", "powersave"),
-    ],
-)
-def test_another_machine_is_refused_or_begins_cells_of_its_own(
-    name: str, then: object, pinsweep: Cli, tmp_path: Path
-) -> None:
-    (tmp_path / "a.yaml").write_text(again(1))
-    pinsweep("run", "a.yaml", "-o", "r.db")
-    if fact(tmp_path / "r.db", name) is None:
-        pytest.skip(f"this machine does not tell its {name}")
-    change_facts(tmp_path / "r.db", **{name: then})
-    (tmp_path / "a.yaml").write_text(again(2))
-
-    refused = pinsweep("run", "a.yaml", "-o", "r.db")
-    anew = pinsweep("run", "a.yaml", "-o", "r.db", "--as-new")
-
-    assert refused.returncode == 2
-    words = {"cpu_model": "processor", "memory_bytes": "memory"}.get(name, name)
-    assert f"{words}: " in refused.stderr
-    assert anew.returncode == 0, anew.stderr
-    assert "2 ok" in anew.stderr
-    assert f"as-new={words}" in anew.stderr.replace("\n", " ")
-
-
-def test_memory_that_differs_by_a_hair_is_the_same(pinsweep: Cli, tmp_path: Path) -> None:
-    """The kernel keeps more or less of it for itself from boot to boot."""
-    (tmp_path / "a.yaml").write_text(again(1))
-    pinsweep("run", "a.yaml", "-o", "r.db")
-    change_facts(
-        tmp_path / "r.db", memory_bytes=int(int(str(fact(tmp_path / "r.db", "memory_bytes"))) * 1.015)
-    )
-    (tmp_path / "a.yaml").write_text(again(2))
-
-    assert "1 ok, 1 done before" in pinsweep("run", "a.yaml", "-o", "r.db").stderr
-
-
 def test_axis_values_of_another_kernel_do_not_join_the_sweep(pinsweep: Cli, tmp_path: Path) -> None:
     """One line of a chart is of one machine: a cell that is new is not, where its siblings are of another kernel."""
     text = PLACED.replace("value 7.0625", "value {n}") + "matrix: {n: [1]}\n"
@@ -244,39 +197,6 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
     assert anew.returncode == 0, anew.stderr
     assert "as-new=speak " in anew.stderr.replace("\n", " ")
     assert "1 ok, 1 done before" in back.stderr
-
-
-def test_titles_and_comments_never_matter(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(again(1))
-    pinsweep("run", "a.yaml", "-o", "r.db")
-    (tmp_path / "a.yaml").write_text(
-        "# another day\n" + again(2).replace("title: Placed", "title: Other words")
-    )
-
-    done = pinsweep("run", "a.yaml", "-o", "r.db")
-
-    assert "1 ok, 1 done before" in done.stderr
-    assert len(rows(tmp_path / "r.db", "SELECT * FROM point")) == 1
-
-
-def test_other_arguments_behind_the_same_options_are_refused(pinsweep: Cli, tmp_path: Path) -> None:
-    """What pinsweep chooses by itself (the block of a file's accesses) is a part of what was measured."""
-    text = "schema: 1\ntitle: F\ntool: poke\nfixed: {target: file, count: 100, op: read, bytes: 1MB}\nrepeats: 1\n"
-    (tmp_path / "f.yaml").write_text(text)
-    first = pinsweep("run", "f.yaml", "-o", "f.db")
-    with sqlite3.connect(tmp_path / "f.db") as db:
-        ((argv,),) = db.execute("SELECT argv FROM run").fetchall()
-        assert "--block=4096" in argv
-        db.execute("UPDATE run SET argv = ?", (argv.replace("--block=4096", "--block=77"),))
-
-    done = pinsweep("run", "f.yaml", "-o", "f.db")
-    (tmp_path / "f.yaml").write_text(text.replace("repeats: 1", "repeats: 2"))
-    refused = pinsweep("run", "f.yaml", "-o", "f.db")
-
-    assert first.returncode == 0, first.stderr
-    assert "nothing to do" in done.stderr  # nothing is mixed where nothing is started
-    assert refused.returncode == 2
-    assert "--block=77" in refused.stderr
 
 
 @pytest.mark.slow

@@ -132,12 +132,6 @@ def test_where_it_is_allowed_a_misplaced_run_is_kept_as_such_and_fails_nothing(
     assert runs(tmp_path / "e.db", "status, attempt") == [("misplaced", 1)] * 2
 
 
-def test_what_else_failed_is_not_forgiven(pinsweep: Cli, tmp_path: Path) -> None:
-    write(tmp_path, "sh -c 'exit 3'")
-
-    assert pinsweep("run", "e.yaml", "-o", "e.db", "--allow-misplaced").returncode == 1
-
-
 WHO = """\
 #!/bin/sh
 # says where its parent (the watchdog), its parent's parent (pinsweep) and itself may run, once the watchdog has gone where pinsweep is

@@ -73,18 +73,6 @@ def test_rounds_are_interleaved_and_the_order_is_kept(pinsweep: Cli, tmp_path: P
     assert [cell for cell, _ in ran[:4]] != [cell for cell, _ in ran[4:8]]
 
 
-def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO)
-    pinsweep("run", "echo.yaml", "-o", "echo.db")
-    before = (tmp_path / "echo.db").read_bytes()
-
-    again = pinsweep("run", "echo.yaml", "-o", "echo.db")
-
-    assert again.returncode == 0
-    assert "nothing to do, 12 done before" in again.stderr
-    assert (tmp_path / "echo.db").read_bytes() == before
-
-
 @pytest.mark.slow
 def test_a_text_that_is_run_again_after_another_one_is_asked_for_again(pinsweep: Cli, tmp_path: Path) -> None:
     """Nothing is to do in the third session, but it makes the first text the last one."""
@@ -161,20 +149,6 @@ def test_a_size_is_chosen_however_it_is_written_and_sweeps_without_the_axis_are_
     assert every.startswith("2 cells")
 
 
-def test_values_that_no_cell_has_together_are_refused(pinsweep: Cli, tmp_path: Path) -> None:
-    """It was a sweep of nothing that could not be run here, for reasons that stood nowhere."""
-    sweep = "- {name: %s, tool: command, fixed: {command: echo 1, metrics: {x: {regex: '(.)', unit: ns}}}, matrix: {%s: [1, 2]}}"
-    (tmp_path / "two.yaml").write_text(f"schema: 1\nsweeps:\n{sweep % ('a', 'n')}\n{sweep % ('b', 'm')}\n")
-
-    done = pinsweep("run", "two.yaml", "-o", "r.db", "--cells", "n=1", "--cells", "m=2")
-
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        "error: --cells: no cell has n=1 and m=2\nhint: a cell must have every axis"
-    )
-    assert not (tmp_path / "r.db").exists()
-
-
 @pytest.mark.slow
 def test_a_warm_up_comes_first_and_is_in_no_number(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
@@ -197,17 +171,6 @@ def test_a_warm_up_comes_first_and_is_in_no_number(pinsweep: Cli, tmp_path: Path
     assert "warm-up, attempt 1" in pinsweep("show", "r.db", "1").stdout
     assert pinsweep("show", "r.db", "--runs").stdout.count("warm-up") == 2
     assert len(pinsweep("export", "r.db").stdout.splitlines()) == 1 + 8
-
-
-def test_no_warm_up_where_nothing_is_to_be_run_or_on_request(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
-    warm = {"PINSWEEP_NO_WARM_UP": ""}
-
-    done = pinsweep("run", "echo.yaml", "-o", "r.db", "--no-warm-up", env=warm)
-    again = pinsweep("run", "echo.yaml", "-o", "r.db", env=warm)
-
-    assert "warm-up" not in done.stderr + again.stderr
-    assert len(statuses(tmp_path / "r.db")) == 4
 
 
 SETTLING = """\
@@ -293,16 +256,6 @@ def test_a_plan_of_nothing_ends_as_a_run_of_nothing(pinsweep: Cli, tmp_path: Pat
         assert "no cell of this experiment can run here; see the reasons above" in one.stderr
 
 
-def test_a_changed_experiment_adds_its_cells(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO)
-    pinsweep("run", "echo.yaml", "-o", "echo.db")
-    (tmp_path / "echo.yaml").write_text(ECHO.replace("[1, 2, 3, 4]", "[1, 2, 3, 4, 5]"))
-
-    pinsweep("run", "echo.yaml", "-o", "echo.db")
-
-    assert len(statuses(tmp_path / "echo.db")) == 15
-
-
 def test_a_failing_cell_is_kept_with_its_reason_and_the_sweep_goes_on(pinsweep: Cli, tmp_path: Path) -> None:
     text = ECHO.replace("sleep {seconds};", "test {n} != 3 || {{ echo no such thing >&2; exit 9; }};")
     (tmp_path / "echo.yaml").write_text(text)
@@ -327,15 +280,6 @@ def test_failed_runs_are_started_again_only_on_request(pinsweep: Cli, tmp_path: 
     assert "12 failed before; --retry-failed" in left_alone.stderr
     assert retried.returncode == 0
     assert sorted(status for *_, status in statuses(tmp_path / "echo.db")) == ["failed"] * 12 + ["ok"] * 12
-
-
-def test_output_that_holds_no_figure_is_a_failed_run(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO.replace('echo "value {n} ms"', "echo nothing here"))
-
-    done = pinsweep("run", "echo.yaml", "-o", "echo.db")
-
-    assert done.returncode == 1
-    assert "reply" in done.stderr
 
 
 @pytest.mark.slow
@@ -662,44 +606,3 @@ def test_the_same_cell_asked_for_twice_is_one(pinsweep: Cli, tmp_path: Path) -> 
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
     rows = statuses(tmp_path / "echo.db")
     assert len(rows) == len(set(rows))
-
-
-def test_repeats_of_one_cell_come_from_one_program_and_one_host(pinsweep: Cli, tmp_path: Path) -> None:
-    for name, rate in (("one", 12000), ("two", 9000)):
-        (tmp_path / name).write_text(
-            "#!/bin/sh\necho 'STREAM version $Revision: 5.10 $'\n"
-            "echo 'Function    Best Rate MB/s  Avg time     Min time     Max time'\n"
-            f'for k in Copy Scale Add Triad; do echo "$k:  {rate}.0  0.013  0.013  0.013"; done\n'
-            "echo 'Solution Validates: avg error less than 1.000000e-13 on all three arrays'\n"
-        )
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "s.yaml").write_text(
-        "schema: 1\ntitle: s\ntool: stream\nmatrix: {threads: [1]}\nrepeats: 1\n"
-    )
-    first = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(tmp_path / "one")})
-    (tmp_path / "s.yaml").write_text(
-        "schema: 1\ntitle: s\ntool: stream\nmatrix: {threads: [1]}\nrepeats: 2\n"
-    )
-
-    other_program = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(tmp_path / "two")})
-    with sqlite3.connect(tmp_path / "s.db") as db:
-        db.execute("UPDATE session SET host = 'elsewhere'")
-    other_host = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(tmp_path / "one")})
-
-    assert first.returncode == 0, first.stderr
-    assert other_program.returncode == other_host.returncode == 2
-    assert "another setting" in other_program.stderr
-    assert "holds runs of the host elsewhere" in other_host.stderr
-    assert len(statuses(tmp_path / "s.db")) == 1
-
-
-def test_cells_that_are_skipped_for_one_reason_are_told_in_one_line(pinsweep: Cli, tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(
-        ECHO.replace("n: [1, 2, 3, 4]", "n: [1, 2, 3]\n  place: [core 4095, core 0]")
-    )
-
-    told = pinsweep("plan", "s.yaml").stderr.splitlines()
-
-    assert [line.partition(": ")[0] for line in told if line.startswith("skipped")] == [
-        "skipped  s  n=1 place=core 4095 and 2 more cells"
-    ]

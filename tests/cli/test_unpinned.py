@@ -66,15 +66,6 @@ def test_no_tool_is_told_any_place(numactl: str) -> None:
     assert "each number is marked" in plan.warnings[0]
 
 
-def test_without_numactl_the_reason_names_it() -> None:
-    plan = planned(numactl="", unpinned=False)
-
-    assert not plan.runs
-    for item in plan.skipped:
-        assert item.reason.startswith("numactl is not installed, so nothing can be pinned (apt-get install")
-        assert item.reason.endswith("; --unpinned measures all the same, and marks each number")
-
-
 def test_where_memory_cannot_be_bound_cells_are_skipped_unless_there_is_one_node() -> None:
     refusal = "set_mempolicy: Operation not permitted"
     several = planned(numactl="numactl", unpinned=False, refusal=refusal)

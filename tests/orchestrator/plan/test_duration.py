@@ -53,10 +53,6 @@ def test_the_limit_is_written_as_sbatch_takes_it(limit_s: int, text: str) -> Non
     assert Duration(least_s=0, most_s=0, limit_s=limit_s).slurm == text
 
 
-def test_nothing_to_do_is_no_job_without_a_limit() -> None:
-    assert duration(plan()).slurm == "00:01:00"
-
-
 def test_a_plan_says_both_as_json() -> None:
     document = as_json(plan(run(1), more=2))
 

@@ -58,13 +58,3 @@ def test_who_may_use_all_hears_nothing() -> None:
 def test_memory_that_may_not_be_used_is_a_part_too() -> None:
     assert MACHINE.limited(None, {0}).share() == "the memory of 1 of 2 NUMA nodes"
     assert MACHINE.limited({0}, {0}).share() == "1 of 8 PUs (CPU 0) and the memory of 1 of 2 NUMA nodes"
-
-
-def test_what_slurm_gives_to_no_job_is_called_that() -> None:
-    kept = "Slurm keeps the other 6 PUs for the system (CoreSpecCount)"
-
-    ((_, reason),) = said("fixed: {threads: cores_per_numa_node}", MACHINE.limited({0, 1}), kept)
-
-    assert reason == (
-        "1 cell that the whole machine has: this process may use 2 of 8 PUs (CPUs 0-1); Slurm keeps the other 6 PUs for the system (CoreSpecCount)"
-    )

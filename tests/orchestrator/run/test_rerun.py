@@ -261,17 +261,6 @@ def test_root_does_not_start_what_a_file_names_and_others_may_write(folder: Path
     assert all(f"everybody may write {folder}" in why for why in rerun.not_repeatable.values())
 
 
-def test_another_program_behind_a_command_is_no_repeat(folder: Path) -> None:
-    text = (folder / "say").read_text()
-    (folder / "say").write_text(text.replace("$1", "$1$1"))
-    try:
-        rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "told"))
-    finally:
-        (folder / "say").write_text(text)
-
-    assert set(rerun.not_repeatable.values()) == {f"{folder / 'say'} is another program now"}
-
-
 def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder: Path) -> None:
     text = EXPERIMENT.format(folder=folder)
     for words in (text, text.replace("seconds: 0.05", "seconds: 0.5").replace("{n}", " '{n}'")):

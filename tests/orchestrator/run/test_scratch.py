@@ -18,7 +18,6 @@ import pytest
 
 from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import lockfile
-from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
 from orchestrator.plan.survey import SCRATCH_MARKER, host_name, is_free, refuse_shared, scratch_folder
 from orchestrator.run.events import Event, Waiting
@@ -47,18 +46,6 @@ def test_files_are_made_as_asked_and_everything_is_removed(tmp_path: Path) -> No
         assert Path(many).is_dir()
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_is_filled_once(tmp_path: Path) -> None:
-    path = tmp_path / "s" / "data"
-    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
-        scratch.prepare((ScratchFile(path=str(path), size_bytes=1000),), stop)
-        first = path.read_bytes()
-        scratch.prepare((ScratchFile(path=str(path), size_bytes=1000),), stop)
-
-        assert path.read_bytes() == first
-        scratch.remove((ScratchFile(path=str(path), size_bytes=1000),))
-        assert not path.exists()
 
 
 @pytest.mark.parametrize("spoils", [False, True])
@@ -223,17 +210,6 @@ def test_no_room_is_said_before_anything_is_written(tmp_path: Path) -> None:
         assert [entry.name for entry in (tmp_path / "s").iterdir()] == [SCRATCH_MARKER]
 
 
-def test_a_file_system_that_tells_no_sizes_may_have_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ramfs, and some that FUSE serves."""
-    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((4096, 4096, *[0] * 8)))
-    assert free_bytes(tmp_path) is None
-    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
-        scratch.prepare((ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=1000),), stop)
-        assert (tmp_path / "s" / "data").stat().st_size == 1000
-
-
 def test_a_stop_while_filling_leaves_no_half_file(tmp_path: Path) -> None:
     with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -270,18 +246,6 @@ def test_a_stop_ends_the_wait_for_a_folder(tmp_path: Path) -> None:
                 pass
         assert (tmp_path / "s" / SCRATCH_MARKER).exists()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_second_sweep_of_an_experiment_gets_a_folder_of_its_own(tmp_path: Path) -> None:
-    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
-    first = scratch_folder(tmp_path, [experiment])
-    with open_scratch(first):
-        second = scratch_folder(tmp_path, [experiment])
-        with open_scratch(second):
-            third = scratch_folder(tmp_path, [experiment])
-    here = f"e@{host_name()}"
-    assert [path.name for path in (first, second, third)] == [here, f"{here}-2", f"{here}-3"]
-    assert scratch_folder(tmp_path, [experiment]) == first
 
 
 def test_two_sweeps_that_plan_in_the_same_instant_get_a_folder_each(tmp_path: Path) -> None:
@@ -339,19 +303,6 @@ def test_machines_of_one_name_have_a_scratch_folder_each(
         assert "another machine of this name" in caught.value.cause
         assert (names[0] / "data").exists()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_an_earlier_pinsweep_left_is_taken_over(tmp_path: Path) -> None:
-    """Its marker names no machine."""
-    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
-    folder = scratch_folder(tmp_path, [experiment])
-    folder.mkdir(parents=True)
-    (folder / SCRATCH_MARKER).write_text(MARKER_TEXT)
-    (folder / "old.dat").touch()
-
-    with open_scratch(scratch_folder(tmp_path, [experiment])) as scratch:
-        assert scratch.path == folder
-        assert not (folder / "old.dat").exists()
 
 
 def lock_of_this_host_alone(path: Path, _patience_s: float = 0.0) -> int:

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.run import tuning
-from orchestrator.run.tuning import Change, current, facts_after, needed, restore, tuned, words
+from orchestrator.run.tuning import Change, current, facts_after, needed, restore, tuned
 from parsers.errors import UserError
-from tests.conftest import Cli
 from tests.waits import PATIENCE_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -256,11 +255,6 @@ def test_a_state_file_that_others_could_write_is_not_believed(
         pass
 
 
-def test_alike_changes_are_one_in_words() -> None:
-    assert words([]) == ""
-    assert words([Change(path=BALANCING, was="1", now="0")]) == "automatic NUMA balancing 1 → 0"
-
-
 # --- the commands ------------------------------------------------------------------------------------------
 
 MAIN = """
@@ -378,15 +372,3 @@ def test_doctor_puts_back_what_both_left(machine: Path, tmp_path: Path) -> None:
     assert (doctor.returncode, err) == (0, "")
     assert out.startswith("put back: CPU frequency governor performance → powersave (2 policies), ")
     assert values(machine) == ASKED
-
-
-@pytest.mark.usefixtures("_away")
-def test_a_run_says_what_a_killed_one_left(machine: Path, tmp_path: Path, pinsweep: Cli) -> None:
-    killed(machine)
-    (tmp_path / "e.yaml").write_text(ECHO % (machine / BALANCING, 0.01))
-
-    done = pinsweep("run", "e.yaml", "-o", "e.db")
-
-    assert done.returncode == 0, done.stderr
-    assert "warn  a killed `run --tune` left the machine tuned (pid " in done.stderr
-    assert "fix: pinsweep doctor --restore" in done.stderr
