@@ -330,12 +330,10 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
 
     def _open(self, files: Iterable[tuple[str, Path]]) -> tuple[str, ...]:
         """Open the files that this machine has and this user may read, and return their names."""
-        names = dict.fromkeys(name for name, path in files if name in self._files or self._opened(name, path))
+        names: dict[str, None] = {}
+        for name, path in files:
+            with contextlib.suppress(OSError):
+                if name not in self._files:
+                    self._files[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                names[name] = None
         return tuple(names)
-
-    def _opened(self, name: str, path: Path) -> bool:
-        try:
-            self._files[name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        return True

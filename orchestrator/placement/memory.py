@@ -11,39 +11,33 @@ mixed                       partly local, or of several of these
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Cpus, NumaNode, Topology
+from orchestrator.model import Group
 from orchestrator.placement.selectors import Selector, Unplaceable, listed
 
 REFUSAL_HINT = "docker run --cap-add SYS_NICE allows it; without it, use place: {memory: any}"
 """What helps where the kernel, or a container, refuses to bind memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """The memory of one group of PUs: what it is to them, and the policy's NUMA nodes."""
+def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topology) -> tuple[Group, str]:
+    """Return PUs with their memory, and what it is to them ("" if nothing is claimed).
 
-    relation: str  # "" where nothing is claimed
-    membind: tuple[int, ...] = ()
-    interleave: tuple[int, ...] = ()
-
-
-def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Memory:
-    """Return the memory of a group of PUs. Raises Unplaceable if this machine has no such memory."""
+    Raises Unplaceable if this machine has no such memory.
+    """
     if selector.kind == "any":
-        return Memory(relation="")
+        return Group(cpus=cpus), ""
     nodes = {node.os_index: node for node in topology.numa_nodes}
     usable = {index for index, node in nodes.items() if node.allowed and node.has_memory}
     if not usable:
         raise Unplaceable("no NUMA node with memory is allowed here")
     if selector.kind == "interleave":
-        return Memory(relation="interleave", interleave=tuple(sorted(usable)))
-    group = frozenset(cpus)
-    homes = sorted({topology.node_of[cpu] for cpu in group if cpu in topology.node_of})
+        return Group(cpus=cpus, interleave=tuple(sorted(usable))), "interleave"
+    pus = frozenset(cpus)
+    homes = sorted({topology.node_of[cpu] for cpu in pus if cpu in topology.node_of})
     local = {_nearest(home, topology) for home in homes}
-    homeless = group - topology.node_of.keys()
+    homeless = pus - topology.node_of.keys()
     if homeless and selector.kind in ("local", "remote"):
         raise Unplaceable(f"{selector.kind} memory: PUs {format_cpulist(homeless)} belong to no NUMA node")
     if selector.kind == "local":
@@ -53,17 +47,17 @@ def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Me
                 f"allowed: {format_cpulist(usable)}"
             )
         relation = "local" if all(nodes[home].has_memory for home in homes) else "nearest"
-        return Memory(relation=relation, membind=tuple(sorted(local)))
+        return Group(cpus=cpus, membind=tuple(sorted(local))), relation
     if selector.kind == "remote":
         if len(nodes) == 1:
             raise Unplaceable("remote memory: this machine has only one NUMA node")
         if not usable - local:
             raise Unplaceable(
                 f"remote memory: every NUMA node whose memory may be used ({format_cpulist(usable)}) is local to "
-                f"PUs {format_cpulist(group)}"
+                f"PUs {format_cpulist(pus)}"
             )
-        farthest = min(usable - local, key=lambda node: _nearness(nodes[node], homes, group, topology))
-        return Memory(relation=_relation([farthest], group, topology), membind=(farthest,))
+        farthest = min(usable - local, key=lambda node: _nearness(nodes[node], homes, pus, topology))
+        return Group(cpus=cpus, membind=(farthest,)), _relation([farthest], pus, topology)
     for number in selector.numbers:
         if number not in nodes:
             raise Unplaceable(
@@ -76,8 +70,8 @@ def memory_of(selector: Selector, cpus: Iterable[int], topology: Topology) -> Me
     if chosen == set(homes) and not homeless:
         relation = "local"
     else:
-        relation = "mixed" if chosen & set(homes) else _relation(chosen, group, topology)
-    return Memory(relation=relation, membind=tuple(sorted(chosen)))
+        relation = "mixed" if chosen & set(homes) else _relation(chosen, pus, topology)
+    return Group(cpus=cpus, membind=tuple(sorted(chosen))), relation
 
 
 def beside(where: str, relation: str) -> str:

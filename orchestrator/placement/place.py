@@ -21,7 +21,7 @@ from typing import Literal
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Cache, Core, Topology
 from orchestrator.model import Group, Place, Placement
-from orchestrator.placement.memory import beside, memory_of, memory_only, nearest_with_cpus
+from orchestrator.placement.memory import beside, group_with_memory, memory_only, nearest_with_cpus
 from orchestrator.placement.selectors import NUMBERED_PAIRS, PAIRS, Selector, Selectors, Unplaceable, listed
 
 Threads = int | Literal["cores"] | None
@@ -133,15 +133,9 @@ def _resolve(place: Place, topology: Topology, *, threads: Threads, processes: i
     else:
         selected = _select(selectors.cpus, topology, selectors.memory)
         shares = _share(selectors.cpus, selected, topology, threads, processes, place.spread == "spread")
-    memory = [memory_of(selectors.memory, cpus, topology) for cpus in shares]
-    return Placement(
-        name=place.name,
-        groups=tuple(
-            Group(cpus=cpus, membind=m.membind, interleave=m.interleave)
-            for cpus, m in zip(shares, memory, strict=True)
-        ),
-        relation=_relation(selectors.cpus, {m.relation for m in memory}),
-    )
+    groups = [group_with_memory(selectors.memory, cpus, topology) for cpus in shares]
+    relation = _relation(selectors.cpus, {relation for _, relation in groups})
+    return Placement(name=place.name, groups=tuple(group for group, _ in groups), relation=relation)
 
 
 def _relation(cpus: Selector, memories: set[str]) -> str:
