@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from orchestrator.machine.assemble import Node, assemble, name_kinds
 from orchestrator.machine.cpulist import MAX_INDEX, parse_mask
@@ -23,6 +21,8 @@ _OSDEV_BY_BIT: Final = {0: "block", 4: "net", 5: "net"}
 
 # Memory that hwloc 2.x files under block devices
 _NOT_BLOCK: Final = ("SPM", "CXLMem", "NVM")
+
+NODES: Final = ("NUMANode", "Node")  # the second in 1.x
 
 _CACHE_KINDS: Final = {"1": "data", "2": "instruction"}
 
@@ -47,80 +47,48 @@ def topology_from_xml(text: str, place: str = "topology") -> Topology:
         raise UserError(place, f"hwloc XML that cannot be read: {error}", HINT) from error
 
 
-@dataclass(slots=True)
-class _Tree:
-    """The content of the tree of objects, in its order, which is hwloc's."""
+class _Object(NamedTuple):
+    """An object of the tree."""
 
-    version: int
-    pus: list[int] = field(default_factory=list)
-    cores: list[Cpus] = field(default_factory=list)
-    packages: list[tuple[int | None, Cpus]] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    caches: list[Cache] = field(default_factory=list)
-    devices: list[tuple[str, str, int | Cpus | None]] = field(default_factory=list)
-    distances: dict[tuple[int, int], int] = field(default_factory=dict)
+    type: str
+    element: ET.Element
+    cpus: Cpus
+    near: Cpus  # of the nearest object around it with PUs: I/O objects have none
 
-    def visit(self, element: ET.Element, near: Cpus = frozenset()) -> None:
-        """Add an object and all below it. `near`: the PUs of the object around it."""
-        cpus = _mask(element, "cpuset") or frozenset()
-        near = cpus or near  # I/O objects have no cpuset
-        match element.get("type", ""):
-            case "PU":
-                self.pus.append(_os_index(element, "PU"))
-            case "Core":
-                self.cores.append(cpus)
-            case "Package" | "Socket":
-                index = int(element.get("os_index", "-1"))
-                self.packages.append((index if 0 <= index < 2**31 else None, cpus))
-            case "NUMANode" | "Node":
-                memory = element.get("local_memory")
-                self.nodes.append(
-                    Node(
-                        os_index=_os_index(element, "NUMANode"),
-                        cpus=cpus,
-                        memory_bytes=None if memory is None else int(memory),
-                        kind=element.get("subtype", ""),
-                    )
-                )
-            case "OSDev":
-                if device := _osdev_kind(element, self.version):
-                    self.devices.append((element.get("name", ""), device, near))
-            case kind if kind == "Cache" or re.fullmatch(r"L\di?Cache", kind):
-                self.caches.append(
-                    Cache(
-                        level=int(element.get("depth", "0")),
-                        kind=_CACHE_KINDS.get(element.get("cache_type", "0"), "unified"),
-                        size_bytes=int(element.get("cache_size", "0")) or None,
-                        cpus=tuple(sorted(cpus)),
-                    )
-                )
-        for child in element:
-            if child.tag == "object":
-                self.visit(child, near)
-            elif child.tag == "distances":
-                self.distances.update(_distances_v1(child, element))
+
+def _objects(element: ET.Element, near: Cpus = frozenset()) -> Iterator[_Object]:
+    """Yield an object and all below it, in the order of the tree, which is hwloc's."""
+    cpus = _mask(element, "cpuset") or frozenset()
+    yield _Object(element.get("type", ""), element, cpus, cpus or near)
+    for child in element.findall("object"):
+        yield from _objects(child, cpus or near)
 
 
 def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
-    tree = _Tree(int(root.get("version", "1").split(".")[0]))
-    tree.visit(machine)
-    if not tree.pus:
+    objects = list(_objects(machine))
+    pus = [_os_index(o.element) for o in objects if o.type == "PU"]
+    if not pus:
         raise ValueError("no PU in it")
     mask = _mask(machine, "online_cpuset")  # 1.x keeps offline PUs in the tree of a whole system
-    online = frozenset(tree.pus) if mask is None else frozenset(tree.pus) & mask
+    online = frozenset(pus) if mask is None else frozenset(pus) & mask
+    version = int(root.get("version", "1").split(".")[0])
+    devices = [(o, _osdev_kind(o.element, version)) for o in objects if o.type == "OSDev"]
+    caches = (
+        _cache(o.element, o.cpus & online) for o in objects if re.fullmatch(r"Cache|L\di?Cache", o.type)
+    )
+    distances: dict[tuple[int, int], int] = {}
+    for o in objects:
+        for table in o.element.findall("distances"):
+            distances |= _distances_v1(table, o.element)
     for table in root.findall("distances2"):
-        tree.distances.update(_distances_v2(table))
+        distances |= _distances_v2(table)
     return assemble(
-        cores=_cores(tree, online),
-        packages=tree.packages,
-        nodes=_nodes(tree, online, machine.get("local_memory")),
-        caches=[
-            dataclasses.replace(c, cpus=tuple(cpu for cpu in c.cpus if cpu in online))
-            for c in tree.caches
-            if c.level and not online.isdisjoint(c.cpus)
-        ],
-        distances=tree.distances,
-        devices=tree.devices,
+        cores=_cores([o.cpus & online for o in objects if o.type == "Core"], pus, online),
+        packages=[(_package_index(o.element), o.cpus) for o in objects if o.type in ("Package", "Socket")],
+        nodes=_nodes([o for o in objects if o.type in NODES], online, machine.get("local_memory")),
+        caches=[cache for cache in caches if cache.level and cache.cpus],
+        distances=distances,
+        devices=[(o.element.get("name", ""), kind, o.near) for o, kind in devices if kind],
         allowed_cpus=_mask(machine, "allowed_cpuset") or None,  # an empty set was written for "unknown"
         allowed_nodes=_mask(machine, "allowed_nodeset") or None,
         offline=(_mask(machine, "complete_cpuset") or frozenset()) - online,
@@ -128,27 +96,45 @@ def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
     )
 
 
-def _cores(tree: _Tree, online: Cpus) -> list[Cpus]:
+def _cores(cores: list[Cpus], pus: Sequence[int], online: Cpus) -> list[Cpus]:
     """Return the cores in the order of the tree; PUs without a core object are a core each."""
-    coreless = online - frozenset().union(*tree.cores)
-    cores = [
-        *(cpus & online for cpus in tree.cores if cpus & online),
-        *(frozenset({cpu}) for cpu in coreless),
-    ]
-    rank = {cpu: i for i, cpu in enumerate(tree.pus)}
+    rank = {cpu: i for i, cpu in enumerate(pus)}
+    cores = [*filter(None, cores), *(frozenset({cpu}) for cpu in online - frozenset().union(*cores))]
     return sorted(cores, key=lambda core: min(rank[cpu] for cpu in core))
 
 
-def _nodes(tree: _Tree, online: Cpus, total: str | None) -> list[Node]:
+def _package_index(element: ET.Element) -> int | None:
+    index = int(element.get("os_index", "-1"))
+    return index if 0 <= index < 2**31 else None
+
+
+def _nodes(objects: Sequence[_Object], online: Cpus, total: str | None) -> list[Node]:
     """Return the NUMA nodes; one of all PUs with the machine's `total` memory if the tree has none.
 
     hwloc leaves out a size of 0; if it leaves out all sizes, they are unknown instead.
     """
-    if not tree.nodes:
+    if not objects:
         return [Node(os_index=0, cpus=online, memory_bytes=None if total is None else int(total))]
-    if all(node.memory_bytes is None for node in tree.nodes):
-        return tree.nodes
-    return [dataclasses.replace(node, memory_bytes=node.memory_bytes or 0) for node in tree.nodes]
+    default = "0" if any(o.element.get("local_memory") for o in objects) else None
+    sizes = [o.element.get("local_memory", default) for o in objects]
+    return [
+        Node(
+            os_index=_os_index(o.element),
+            cpus=o.cpus,
+            memory_bytes=None if size is None else int(size),
+            kind=o.element.get("subtype", ""),
+        )
+        for o, size in zip(objects, sizes, strict=True)
+    ]
+
+
+def _cache(element: ET.Element, cpus: Cpus) -> Cache:
+    return Cache(
+        level=int(element.get("depth", "0")),
+        kind=_CACHE_KINDS.get(element.get("cache_type", "0"), "unified"),
+        size_bytes=int(element.get("cache_size", "0")) or None,
+        cpus=tuple(sorted(cpus)),
+    )
 
 
 def _mask(element: ET.Element, name: str) -> Cpus | None:
@@ -157,10 +143,10 @@ def _mask(element: ET.Element, name: str) -> Cpus | None:
     return None if text is None else parse_mask(text)
 
 
-def _os_index(element: ET.Element, kind: str) -> int:
+def _os_index(element: ET.Element) -> int:
     index = element.get("os_index")
     if index is None or not 0 <= int(index) < MAX_INDEX:
-        raise ValueError(f"a {kind} without a usable os_index ({index})")
+        raise ValueError(f"a {element.get('type')} without a usable os_index ({index})")
     return int(index)
 
 
@@ -186,7 +172,7 @@ def _distances_v2(table: ET.Element) -> dict[tuple[int, int], int]:
 
 def _distances_v1(table: ET.Element, parent: ET.Element) -> dict[tuple[int, int], int]:
     """Read hwloc 1.x's matrix, which is inside an object and counts in units of the local latency."""
-    nodes = [_os_index(o, "NUMANode") for o in parent.iter("object") if o.get("type") in ("NUMANode", "Node")]
+    nodes = [_os_index(o) for o in parent.iter("object") if o.get("type") in NODES]
     if len(nodes) != int(table.get("nbobjs", "0")):
         return {}  # of other objects
     base = float(table.get("latency_base", "1"))
