@@ -80,30 +80,34 @@ def _mistakes(error: Any) -> Iterator[tuple[Path, str, str]]:  # noqa: ANN401
                     property_schema = schema.get("properties", {}).get(name, {})
                     yield (*path, name), "is missing", property_schema.get("description", "")
         case "type":
-            yield path, f"{shown(value)} where {_type(limit, value)} belongs", about
+            yield path, f"expected {_type(limit, value)}, got {shown(value)}", about
         case "enum" | "const":
             choices = [shown(c).strip("'") for c in (limit if error.validator == "enum" else [limit])]
             words = re.split(r"[\s/,;|]+", str(value))
             is_list = len(words) > 1 and {*words} <= {*choices}
             hint = f"a list has brackets: [{', '.join(words)}]" if is_list else nearest(str(value), choices)
             yield path, f"{shown(value)} is not one of {', '.join(choices)}", hint or about
-        case "minimum":
-            yield path, f"{value} is less than {limit}", about
-        case "exclusiveMinimum":
-            yield path, f"{value} is not more than {limit}", about
-        case "maximum":
-            yield path, f"{value} is more than {limit}", about
-        case "minItems" | "minProperties" | "minLength":
-            yield path, "is empty", "remove it, or fill it"
         case "format":
             yield path, error.cause.what, error.cause.hint or about
-        case "pattern":
-            yield path, f"{shown(value)} is not valid here", list_hint(value) or about
-        case "not":
-            yield path, "is not allowed here", about
         case "anyOf":
             names = " or ".join(f"`{name}`" for option in limit for name in option.get("required", ()))
             yield path, f"has no {names}", about
+        case keyword:
+            hint = list_hint(str(value)) if keyword == "pattern" else ""
+            yield path, _SIMPLE[keyword].format(value=shown(value), limit=limit), hint or about
+
+
+_SIMPLE: Final = {
+    "minimum": "{value} is less than {limit}",
+    "exclusiveMinimum": "{value} is not more than {limit}",
+    "maximum": "{value} is more than {limit}",
+    "minItems": "is empty",
+    "minProperties": "is empty",
+    "minLength": "is empty",
+    "pattern": "{value} is not valid here",
+    "not": "is not allowed here",
+}
+"""Keyword → what is wrong."""
 
 
 def _type(names: str | list[str], value: object) -> str:
