@@ -44,7 +44,7 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
     shell_complete=complete.words_of(_FAILS),
     help="Exit with status 1 if there is one of these, separated by commas: regressed (or failed), failed (its runs fail), gone (the last sessions lack it), suspicious (the last sessions are far off).",
 )
-@click.option("--all", "everything", is_flag=True, help="Give each number a row of its own.")
+@click.option("--all", "everything", is_flag=True, help="List every change.")
 @_options.only_quiet
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
@@ -62,7 +62,7 @@ def command(
     A number needs ten sessions. Needs the extra `history`. Exit status 1 if there is one of the words of --fail-on.
     """
     from reports.history import follow
-    from reports.history.answer import as_json, as_page, document
+    from reports.history.answer import as_json, document
     from reports.results.load import load
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
@@ -86,6 +86,6 @@ def command(
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "History"
         with progress.doing("drawing the page"):
-            write_page(as_page(history, f"{title}: the history"), output, static=static)
+            write_page(document(history, page_title=f"{title}: the history"), output, static=static)
         say(f"page  {output}", err=True)
     return 0 if all_read and not history.fails(words) else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from reports.chart import Chart, Rule
@@ -32,7 +32,7 @@ VERDICTS: Final = ("failed", "gone", "regressed", "suspicious", "recovered", "im
 """The words of a move, the worst first. recovered: it regressed, and is not worse any more; changed: from 0 or below, which is not judged."""
 
 MAX_ROWS: Final = 12
-"""Moves that have a row each; more of them share a row if they have the same verdict and cause."""
+"""Moves that a terminal lists."""
 
 MAX_FIGURES: Final = 12
 MAX_LINES: Final = 8
@@ -45,19 +45,33 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def document(history: History, *, everything: bool = False, hint: str = "") -> Document:
-    """Return the verdict and the table of what moved. `everything`: a row per number."""
+def document(history: History, *, everything: bool = False, hint: str = "", page_title: str = "") -> Document:
+    """Return the verdict and the table of what moved. everything: all moves. page_title: of a page, with figures and details."""
     moves = moves_table(history)
-    table = _table(history, moves if everything else grouped(moves), most=10_000 if everything else MAX_ROWS)
+    columns = [c for c in _COLUMNS if c.name != "host" or history.numbers["machine"].nunique() > 1]
+    table = Table.from_frame(moves, *columns, id="moves", most=10_000 if everything else MAX_ROWS)
+    answer: list[Block] = [Text(verdict(history)), *([table] if len(moves) else []), *_caveats(history)]
+    if not page_title:
+        return Document(title=scope(history), blocks=(*answer, *([Text(printable(hint))] if hint else [])))
+    figures = [*_figures(history, moves)]
+    drawn: list[Block] = [Heading("Changes over time"), *figures] if figures else []
+    method = Fold("Method", tuple(Text(text) for text in _method(history)))
     return Document(
-        title=scope(history),
-        blocks=(
-            Text(verdict(history)),
-            *([table] if len(moves) else []),
-            *_caveats(history),
-            *([Text(printable(hint))] if hint else []),
-        ),
+        title=page_title, blocks=(Text(scope(history)), *answer, *drawn, _all_numbers(history), method)
     )
+
+
+def _all_numbers(history: History) -> Fold:
+    numbers = history.numbers
+    last = history.points.groupby("number")["value"].agg(["last", "size"])
+    rows = numbers.assign(
+        number=numbers["title"], last=_quantities(last["last"], numbers["unit"]), sessions=last["size"]
+    )
+    columns = (
+        *(Column(name=name) for name in ("number", "machine", "sessions", "last")),
+        Column(name="unseen", title="largest step not seen", unit="%"),
+    )
+    return Fold("All numbers", (Table.from_frame(rows, *columns, id="numbers"),))
 
 
 def scope(history: History) -> str:
@@ -133,27 +147,6 @@ def moves_table(history: History) -> pd.DataFrame:
     return order.sort_values(["rank", "newest", "size"], kind="stable", ignore_index=True)
 
 
-def grouped(moves: pd.DataFrame) -> pd.DataFrame:
-    """Return the moves; if they are more than MAX_ROWS, one row for those of a verdict with the same cause, with the largest of them."""
-    if len(moves) <= MAX_ROWS:
-        return moves
-    keys = ["verdict", "cause"]
-    moves = moves.assign(cause=moves["note"].where(moves["note"] != "", moves["since"]))
-    groups = moves.groupby(keys, sort=False)
-    leads = moves.drop_duplicates(keys).set_index(keys)
-    more = [f" and {fmt.plural(n - 1, 'more number')}" if n > 1 else "" for n in groups["number"].nunique()]
-    return leads.assign(
-        number=leads["number"] + more, host=groups["host"].agg(listed), since=groups["since"].min(), flags=groups["flags"].agg(joined)
-    ).reset_index()  # fmt: skip
-
-
-def _table(history: History, rows: pd.DataFrame, most: int) -> Table:
-    columns = [
-        column for column in _COLUMNS if column.name != "host" or history.numbers["machine"].nunique() > 1
-    ]
-    return Table.from_frame(rows, *columns, id="moves", most=most)
-
-
 def _word(move: dict[str, Any]) -> str:
     if move["kind"] == "gone":
         return "failed" if move["word"] == "failed" else "gone"
@@ -186,123 +179,98 @@ def _quantities(values: Iterable[float], units: Iterable[str]) -> Any:  # noqa: 
 
 def as_json(history: History) -> str:
     """Return {hosts, steps, series, gone, warnings} as `pinsweep schema history` describes it; base units."""
-    sessions, numbers = history.sessions, {row["number"]: row for row in records(history.numbers)}
-    started = sessions["started_utc"].to_dict()
-    fields = {
-        number: {"host": row["machine"], **number_fields({**row, "number": row["title"]})}
-        for number, row in numbers.items()
+    sessions, started = history.sessions, history.sessions["started_utc"].to_dict()
+    names = {
+        row["number"]: {"host": row["machine"], **number_fields({**row, "number": row["title"]})}
+        for row in records(history.numbers)
     }
-    moves = records(history.moves)
-    gone = [
-        {
-            **fields[move["number"]], "since_utc": started[move["session"]], "sessions": int(move["sessions"]), "why": move["word"],
-            "reason": move["reason"],
-        }
-        for move in moves if move["kind"] == "gone"
-    ]  # fmt: skip
+    columns = {"started_utc": "started_utc", "file": "file", "session": "session_number", "clock": "clock"}
+    moves = [{**move, "started_utc": started[move["session"]]} for move in records(history.moves)]
+    steps = [move for move in moves if move["kind"] == "step" and move["word"] != "changed"]
+    steps.sort(key=lambda move: (move["session"], move["earlier"], -abs(move["change"])))
     answer = {
         "hosts": [
             {
                 "host": host,
                 "judged": len(rows) >= MIN_SESSIONS,
-                "sessions": list(map(_session, records(rows))),
+                "sessions": [
+                    {key: row[name] or None for key, name in columns.items()} for row in records(rows)
+                ],
             }
             for host, rows in sessions[sessions["has_numbers"]].groupby("machine")
         ],
-        "steps": [_step(group, fields, started, history) for group in _steps(moves)],
-        "series": list(_series(numbers, moves, fields, started, history)),
-        "gone": gone,
-        "warnings": list(history.warnings),
+        "steps": [
+            _step(own, names, history)
+            for own in group_by(steps, lambda move: (move["session"], move["earlier"])).values()
+        ],
+        "series": list(_series(moves, names, history)),
+        "gone": [
+            {
+                **names[move["number"]],
+                "since_utc": move["started_utc"],
+                "sessions": int(move["sessions"]),
+                "why": move["word"],
+                "reason": move["reason"],
+            }
+            for move in moves
+            if move["kind"] == "gone"
+        ],
+        "warnings": history.warnings,
     }
     return json_text(answer)
 
 
-def _session(row: dict[str, Any]) -> dict[str, Any]:
+def _step(moves: list[dict[str, Any]], names: Fields, history: History) -> dict[str, Any]:
+    words = [move["word"] for move in moves]
+    fingerprint, off = history.differences[moves[0]["earlier"], moves[0]["session"]]
     return {
-        "started_utc": row["started_utc"],
-        "file": row["file"],
-        "session": row["session_number"],
-        "clock": row["clock"] or None,
+        "host": names[moves[0]["number"]]["host"],
+        "started_utc": moves[0]["started_utc"],
+        "regressed": words.count("regressed"),
+        "improved": words.count("improved"),
+        "off_by_sessions": off,
+        "differences": [
+            {"what": line.what, "before": line.a, "after": line.b} for line in fingerprint.differences
+        ],
+        "one_sided": fingerprint.one_sided,
+        "numbers": [
+            {
+                "number": names[move["number"]]["number"],
+                **{key: move[key] for key in ("word", "change", "ratio")},
+            }
+            for move in moves
+        ],
     }
 
 
-def _steps(moves: Iterable[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
-    """Yield the moves of each step, the largest first."""
-    steps = [move for move in moves if move["kind"] == "step" and move["word"] != "changed"]
-    steps.sort(key=lambda move: -abs(move["change"]))
-    return dict(sorted(group_by(steps, lambda move: (move["session"], move["earlier"])).items())).values()
-
-
-def _step(
-    moves: list[dict[str, Any]], fields: Fields, started: dict[Hashable, str], history: History
-) -> dict[str, Any]:
-    session, words = moves[0]["session"], [move["word"] for move in moves]
-    fingerprint, off = history.differences[moves[0]["earlier"], session]
-    return {
-        "host": fields[moves[0]["number"]]["host"], "started_utc": started[session], "regressed": words.count("regressed"),
-        "improved": words.count("improved"), "off_by_sessions": off,
-        "differences": [{"what": line.what, "before": line.a, "after": line.b} for line in fingerprint.differences], "one_sided": list(fingerprint.one_sided),
-        "numbers": [
-            {"number": fields[move["number"]]["number"], **{key: move[key] for key in ("word", "change", "ratio")}} for move in moves
-        ],
-    }  # fmt: skip
-
-
-def _series(
-    numbers: dict[int, dict[str, Any]],
-    moves: Iterable[dict[str, Any]],
-    fields: Fields,
-    started: dict[Hashable, str],
-    history: History,
-) -> Iterable[dict[str, Any]]:
-    points = {number: records(rows) for number, rows in history.points.groupby("number")}
+def _series(moves: Iterable[dict[str, Any]], names: Fields, history: History) -> Iterable[dict[str, Any]]:
+    points = history.points.join(history.sessions["started_utc"], on="session")
+    points_of = {number: records(rows) for number, rows in points.groupby("number")}
     moved = group_by(moves, lambda move: (move["number"], move["kind"]))
-    for number, row in numbers.items():
+    for row in records(history.numbers):
+        number = row["number"]
         steps, drift, recent = (moved.get((number, kind), []) for kind in ("step", "drift", "recent"))
         yield {
-            **fields[number], "judged": row["is_judged"], "regressed": row["is_down"],
+            **names[number],
+            "judged": row["is_judged"],
+            "regressed": row["is_down"],
             "sessions": [
-                {"started_utc": started[point["session"]], "value": point["value"], "runs": point["runs"], "doubtful": checks_of(point["flags"])}
-                for point in points[number]
+                {
+                    **{key: point[key] for key in ("started_utc", "value", "runs")},
+                    "doubtful": checks_of(point["flags"]),
+                }
+                for point in points_of[number]
             ],
-            "changes": [{"started_utc": started[move["session"]], "session": int(move["index"]), **_size(move)} for move in steps],
-            "drift": _size(drift[0]) if drift else None,
-            "recent": {**_size(recent[0]), "started_utc": started[recent[0]["session"]], "sessions": int(recent[0]["sessions"])} if recent else None,
-        }  # fmt: skip
+            "changes": [{**_size(move), "session": int(move["index"])} for move in steps],
+            "drift": {key: value for key, value in _size(drift[0]).items() if key != "started_utc"}
+            if drift
+            else None,
+            "recent": {**_size(recent[0]), "sessions": int(recent[0]["sessions"])} if recent else None,
+        }
 
 
 def _size(move: dict[str, Any]) -> dict[str, Any]:
-    return {key: move[key] for key in ("word", "before", "after", "change", "ratio")}
-
-
-def as_page(history: History, title: str) -> Document:
-    """Return the page: the answer with every move, the charts of the largest, all numbers and the method."""
-    numbers, moves = history.numbers, moves_table(history)
-    last = history.points.groupby("number")["value"].agg(["last", "size"])
-    rows = numbers.assign(
-        number=numbers["title"],
-        last=_quantities(last["last"], numbers["unit"]),
-        sessions=last["size"],
-    )
-    figures: list[Block] = [*_figures(history, moves)]
-    if figures:
-        figures.insert(0, Heading("Changes over time"))
-    columns = (
-        Column(name="number"), Column(name="machine", title="host"), Column(name="sessions"), Column(name="last"),
-        Column(name="unseen", title="largest step not seen", unit="%"),
-    )  # fmt: skip
-    return Document(
-        title=title,
-        blocks=(
-            Text(scope(history)),
-            Text(verdict(history)),
-            *_caveats(history),
-            *([_table(history, moves, most=MAX_ROWS)] if len(moves) else []),
-            *figures,
-            Fold("All numbers", (Table.from_frame(rows, *columns, id="numbers"),)),
-            Fold("Method", tuple(Text(text) for text in _method(history))),
-        ),
-    )
+    return {key: move[key] for key in ("started_utc", "word", "before", "after", "change", "ratio")}
 
 
 def _figures(history: History, moves: pd.DataFrame) -> Iterable[Figure]:

@@ -78,15 +78,6 @@ def test_a_file_is_called_by_what_tells_it_from_the_other(call: Call, here: Path
     assert f"{here.name}/b.db" in far
 
 
-def test_a_process_ends_with_the_status_that_was_asked_for(here: Path, pinsweep: Cli) -> None:
-    done = pinsweep("compare", "a.db", "b.db", "--fail-on", "regressed", cwd=here)
-
-    assert (done.returncode, done.stderr) == (1, "")
-    wrong = pinsweep("compare", "a.db", cwd=here)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr.startswith("error: compare: needs two sides, 1 given\nhint: ")
-
-
 def test_a_regression_is_an_exit_status_only_if_asked_for(call: Call) -> None:
     plain = call("compare", "a.db", "b.db")
 
@@ -151,13 +142,6 @@ def test_several_files_a_side(here: Path, call: Call) -> None:
     found = [json.loads(call("compare", *words, "--format", "json")[1])["counts"] for words in ways]
 
     assert [counts["regressed"] for counts in found] == [1] * len(ways)
-
-
-def test_two_levels_within_a_file(call: Call) -> None:
-    _, stdout, _ = call("compare", "a.db", "--by", "level=1,2", "--format", "json")
-
-    (cell,) = json.loads(stdout)["cells"]
-    assert (cell["verdict"], round(cell["ratio"], 3), cell["tau"]) == ("regressed", 0.5, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -35,32 +35,6 @@ def test_what_is_slower_regressed_and_nothing_else(slow_remote: Comparison) -> N
     assert first["low"] < first["ratio"] < first["high"]
 
 
-def test_the_worst_comes_first(slow_remote: Comparison) -> None:
-    verdicts = [row["verdict"] for row in rows(slow_remote)]
-    shifts = [row["shift"] for row in rows(slow_remote) if row["verdict"] == "regressed"]
-
-    assert shifts == sorted(shifts, reverse=True)
-    assert verdicts == sorted(verdicts, key=["regressed", "inconclusive", "same", "improved"].index)
-
-
-def test_equal_shifts_stay_in_the_order_of_sizes(make: Any, tmp_path: Path) -> None:
-    sides = []
-    for name in ("a", "b"):
-        maker = make.Maker(tmp_path / f"{name}.db")
-        for _ in range(3):
-            text = make.imb_text({size: 1.0 + size / 1024 for size in (1, 8, 16, 128, 4096, 1 << 20)})
-            maker.add("s", "imb", {"benchmark": "PingPong"}, text)
-        sides.append(of(name, maker.write()))
-
-    sizes = [
-        dict(row["name"].part)["message_size"]
-        for row in rows(compare(*sides))
-        if row["name"].metric == "time"
-    ]
-
-    assert sizes == [1, 8, 16, 128, 4096, 1 << 20]
-
-
 def test_the_fingerprint_has_what_differs(slow_remote: Comparison) -> None:
     found = slow_remote.fingerprint
 
@@ -165,19 +139,6 @@ def test_a_cell_whose_runs_all_failed_has_the_reason_however_it_is_matched(
     assert found.failures[["side", "failed_b", "runs_b"]].to_numpy().tolist() == [["B", 3, 3]]
 
 
-def test_failed_runs_of_a_level_are_rows_too(make: Any, tmp_path: Path) -> None:
-    cells = [
-        ({"n": n, "mode": mode}, *(("failed", "") if (n, mode) == (2, "y") else ("ok", f"rate {n}\n")))
-        for n, mode, _ in itertools.product((1, 2), "xy", range(3))
-    ]
-    results = load([command_file(make, tmp_path / "x.db", cells)])
-
-    found = compare(*levels(results, "mode", "x,y"), by="mode")
-
-    assert unmatched(found, "side", "cell", "reason") == [("A", "n=2", "failed")]
-    assert len(found.broken) == 1
-
-
 def test_cells_of_which_neither_side_has_a_number_are_rows(make: Any, tmp_path: Path) -> None:
     sides = []
     for name in "AB":
@@ -259,18 +220,6 @@ def test_runs_that_failed_their_own_check_are_left_out(make: Any, tmp_path: Path
 
 
 # --- what has no partner -----------------------------------------------------------------------------------
-
-
-def test_inner_rows_without_a_partner_are_rows(make: Any, tmp_path: Path) -> None:
-    sides = []
-    for name, delays in (("A", (0, 100, 500, 900)), ("B", (0, 100, 500, 700))):
-        maker = make.Maker(tmp_path / f"{name}.db")
-        for _ in range(2):
-            text = make.mlc_text([(d, 80.0 + 100 / (1 + d), 20e3 / (1 + d / 100)) for d in delays])
-            maker.add("loaded", "mlc", {"mode": "loaded_latency"}, text)
-        sides.append(of(name, maker.write()))
-
-    assert unmatched(compare(*sides), "side", "reason", "kind") == [("A", "not in B", "number"), ("B", "not in A", "number")]  # fmt: skip
 
 
 def test_a_number_of_some_repeats_stands_for_no_cell(make: Any, tmp_path: Path) -> None:
@@ -396,26 +345,6 @@ def test_sides_with_the_same_two_programs_are_compared(make: Any, tmp_path: Path
 
 
 # --- what is wanted ----------------------------------------------------------------------------------------
-
-
-def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
-    found = compare(*levels(load([before]), "place", "local,remote"), by="place")
-
-    assert {row["verdict"] for row in rows(found) if not row["name"].derived} == {"regressed"}
-    assert {row["tau"] for row in rows(found)} == {0.0}
-    assert found.unmatched.empty
-    assert not found.one_machine
-    assert rows(found)[0]["ratio"] == pytest.approx(0.7, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("axis", "wanted", "hint"),
-    [("plaice", "local,remote", "place"), ("place", "local,remot", "remote"), ("threads", "1,9", "1, 2, 3, 4"), ("threads", "1,2,3", "1, 2, 3, 4")],
-)  # fmt: skip
-def test_a_level_that_is_not_there_has_a_hint(before: Path, axis: str, wanted: str, hint: str) -> None:
-    with pytest.raises(UserError) as error:
-        levels(load([before]), axis, wanted)
-    assert hint in error.value.hint
 
 
 @pytest.mark.parametrize(

@@ -138,29 +138,6 @@ def test_cells_of_which_a_is_not_measured_again_are_told_apart(make: Any, tmp_pa
     assert (told["way"], told["numbers"], told["in_turns"], told["why_only_b"]) == ("partly in turns", 8, 4, "b.db: gone")  # fmt: skip
 
 
-def test_an_option_that_was_ignored_need_not_be_one_of_the_fresh_runs(make: Any, tmp_path: Path) -> None:
-    """ "--ignore ntimes: no run has this option", behind all fresh runs: those cells had not changed."""
-
-    def written(name: str, ntimes: int, rate: float, seed: int, *, plain: bool = False) -> Path:
-        rng, maker = random.Random(seed), make.Maker(tmp_path / f"{name}.db")
-        maker.started = f"2026-11-21T09:{seed:02}:02+00:00"
-        for sweep, options, own in (("told", {"ntimes": ntimes}, 5000.0), ("plain", {}, rate))[plain:]:
-            for _ in range(5):
-                maker.add(sweep, "stream", options, make.stream_text(own * rng.gauss(1, 0.001), 1))
-        path: Path = maker.write()
-        return path
-
-    ask = Ask(ignore=("ntimes",))
-    first = compared(written("a", 10, 5000.0, 1), written("b", 20, 4000.0, 2), ask)
-    wanted = asked(first)
-    assert {first.pairs.loc[pair, "sweep"] for pair in wanted.pairs} == {"plain"}
-    fresh = load([written("fb", 20, 4000.0, 3, plain=True)])
-
-    settled = confirmed(first, wanted, rerun(wanted, interleaved=False), None, fresh, ask)
-
-    assert {row["verdict"] for row in rows(settled) if row["sweep"] == "plain"} == {"regressed"}
-
-
 def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
     nothing = rerun(wanted, interleaved=False, not_repeatable=True)

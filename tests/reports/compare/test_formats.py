@@ -64,15 +64,6 @@ def test_the_page_has_the_figures_and_no_script_of_a_name(
     assert figures[1].startswith("scaling-triad-bandwidth")
 
 
-def test_sides_without_a_common_cell_have_no_figure(make: Any, tmp_path: Path) -> None:
-    sides = []
-    for n in (1, 2):
-        maker = make.Maker(tmp_path / f"{n}.db").add("s", "stream", {"threads": n}, make.stream_text(9e3, n))
-        sides.append(of(str(n), maker.write()))
-
-    assert not [*document(compare(*sides), page=True).figures()]
-
-
 def test_github_gets_one_command_a_line_and_none_from_a_name(hostile: Comparison) -> None:
     lines = formats.as_github(hostile).splitlines()
 

@@ -70,30 +70,39 @@ def test_a_share_has_no_numbers_of_cpus(make: Any, tmp_path: Path, cpus: list[in
     assert share(load([maker.write()]).good("stream")[0]) == text
 
 
-def test_another_numbering_is_the_same_place(make: Any, tmp_path: Path) -> None:
-    a = machine(make, tmp_path / "a.db", SMALL, [({"ntimes": 3}, "local", "local", [0, 1, 4, 5])])
-    b = machine(make, tmp_path / "b.db", LARGE, [({"ntimes": 3}, "node 1", "local", list(range(10, 20)))])
-
-    assert matched(a, b) == [("ntimes=3 place=local", "ntimes=3 place=node 1", "relative")]
+LOCAL = ("local", [0, 1, 4, 5])
+NODE_1 = ("node 1", list(range(10, 20)))
 
 
-def test_threads_are_matched_as_given_and_then_by_share(make: Any, tmp_path: Path) -> None:
-    """`threads: [1, 0.5 x pus_per_numa_node]` gives 1 and 2 here, 1 and 5 there."""
-    a = machine(make, tmp_path / "a.db", SMALL, [({"threads": 1}, "l", "local", [0]), ({"threads": 2}, "l", "local", [0, 1])])  # fmt: skip
-    b = machine(make, tmp_path / "b.db", LARGE, [({"threads": 1}, "l", "local", [0]), ({"threads": 5}, "l", "local", [0, 1, 2, 3, 4])])  # fmt: skip
-
-    assert matched(a, b) == [
-        ("threads=1 place=l", "threads=1 place=l", "same"),
-        ("threads=2 place=l", "threads=5 place=l", "share"),
+@pytest.mark.parametrize(
+    ("a", "b", "pairs"),
+    [
+        ([({}, *LOCAL)], [({}, *NODE_1)], ["relative"]),  # another numbering
+        ([({"threads": 1}, "l", [0]), ({"threads": 2}, "l", [0, 1])], [({"threads": 1}, "l", [0]), ({"threads": 5}, "l", list(range(5)))], ["same", "share"]),
+        ([({"threads": 8}, *LOCAL)], [({"threads": 10}, *NODE_1)], []),  # 8 threads on 4 PUs are another share
+    ],
+)  # fmt: skip
+def test_places_of_two_machines_are_matched(
+    make: Any, tmp_path: Path, a: Any, b: Any, pairs: list[str]
+) -> None:
+    sides = [
+        machine(
+            make,
+            tmp_path / f"{name}.db",
+            text,
+            [(options, place, "local", cpus) for options, place, cpus in runs],
+        )
+        for name, text, runs in (("a", SMALL, a), ("b", LARGE, b))
     ]
 
+    assert [how for *_, how in matched(*sides)] == pairs
 
-def test_a_crowded_share_is_another_one(make: Any, tmp_path: Path) -> None:
-    """8 threads on 4 PUs are not the share that 4 threads on 4 PUs are."""
-    a = machine(make, tmp_path / "a.db", SMALL, [({"threads": 8}, "l", "local", [0, 1, 4, 5])])
-    b = machine(make, tmp_path / "b.db", LARGE, [({"threads": 10}, "l", "local", list(range(10)))])
 
-    assert matched(a, b) == []
+def test_a_renamed_sweep_is_found(make: Any, tmp_path: Path) -> None:
+    runs = [({"threads": 1}, "local", "local", [0])]
+    sides = [machine(make, tmp_path / f"{name}.db", SMALL, runs, sweep=name) for name in ("old", "new")]
+
+    assert [how for *_, how in matched(*sides)] == ["renamed"]
 
 
 def test_a_device_belongs_to_the_machine(make: Any, tmp_path: Path) -> None:
@@ -105,14 +114,6 @@ def test_a_device_belongs_to_the_machine(make: Any, tmp_path: Path) -> None:
         sides.append(of("A", maker.add("disk", "fio", options, text).write()))
 
     assert matched(*sides) == [("", "", "path")]
-
-
-def test_a_renamed_sweep_is_found(make: Any, tmp_path: Path) -> None:
-    runs = [({"threads": 1}, "local", "local", [0])]
-    a = machine(make, tmp_path / "a.db", SMALL, runs, sweep="old")
-    b = machine(make, tmp_path / "b.db", SMALL, runs, sweep="new")
-
-    assert [how for *_, how in matched(a, b)] == ["renamed"]
 
 
 def test_what_several_cells_fit_is_not_guessed(make: Any, tmp_path: Path) -> None:

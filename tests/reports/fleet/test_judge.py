@@ -49,12 +49,6 @@ def test_who_is_accused_is_not_to_be_measured_again(files: Files) -> None:
     assert [*fleet.rerun] == ["n14"]
 
 
-def test_a_slow_latency_is_found_in_its_numbers(files: Files) -> None:
-    odd = files.hosts(1, 12).add("n13", latency=0.12, sessions=3).judge().odd
-    assert {*odd["tool"]} == {"mlc"}
-    assert odd["change"].iloc[0] == odd["worse"].iloc[0] == pytest.approx(0.12, abs=0.02)
-
-
 def test_a_host_that_is_a_little_slow_everywhere(files: Files) -> None:
     fleet = files.hosts(1, 12, sessions=3).add("n13", 0.018, sessions=3, latency=0.018).judge()
     assert [(e.name, e.confirmed) for e in fleet.everywhere] == [("n13", True)]
@@ -310,12 +304,6 @@ def test_hosts_that_are_due(files: Files) -> None:
     last = files.judge().hosts["last"]
     (gap,) = files.judge(due=(last["n09"] + 1, last["n09"] + 5 * 86400)).gaps
     assert (gap.what, gap.names, gap.reason) == ("not screened", ("n09",), "last on 2026-11-01, 5 days ago")
-
-
-def test_files_without_a_number(files: Files) -> None:
-    fleet = files.hosts(1, 9, status="failed").judge()
-    assert {*fleet.hosts["status"]} == {"unknown"}
-    assert [gap.what for gap in fleet.gaps] == ["no number"]
 
 
 def test_numbers_that_cannot_be_better_are_a_mistake(programs: Callable[..., Fleet]) -> None:

@@ -18,10 +18,9 @@ from orchestrator.capture.kept import store
 from orchestrator.model import Group
 from orchestrator.store.result_file import Session
 from parsers.errors import UserError
-from reports.history.answer import MAX_ROWS, as_json, as_page, document, grouped, moves_table
+from reports.history.answer import as_json, document, moves_table
 from reports.history.follow import History, build
 from reports.page.document import page
-from reports.render import terminal
 from reports.results import hardware
 from reports.results.load import load
 from reports.verdicts.history import changes, recent
@@ -301,30 +300,6 @@ def test_a_check_marks_the_number_of_its_cell(nights: Nights, make: Any) -> None
     assert [session["doubtful"] for session in series["sessions"]] == [[]] * 14 + [["G11"]]
 
 
-@pytest.mark.slow
-def test_many_moves_share_a_row_by_cause(nights: Nights) -> None:
-    """An update that took three days, and a host that regressed for no reason that was recorded."""
-    for n in range(9):
-        old = 7 + n // 3
-        cells: list[Night] = [
-            {"a": 100.0 if i < old else 90, "b": 100.0 if i < old else 80} for i in range(16)
-        ]
-        nights.add(cells, [OLD] * old + [NEW] * (16 - old), host=f"n{n}")
-    nights.add(rates((8, 100), (8, 90)), host="other")
-    history = nights.history()
-
-    moves = moves_table(history)
-    assert len(moves) == 19 > MAX_ROWS
-    rows = grouped(moves)
-    assert rows[["host", "since", "note"]].to_numpy().tolist() == [
-        ["n[0-8]", "2026-01-08", KERNEL],
-        ["other", "2026-01-09", ""],
-    ]
-    assert rows["change"].tolist() == pytest.approx([-0.2, -0.1], abs=0.02)
-    assert len(terminal.render(document(history)).splitlines()) <= 20
-    assert len(terminal.render(document(history, everything=True)).splitlines()) >= 19
-
-
 def test_json(nights: Nights) -> None:
     history = nights.add(rates((5, 100), (5, 90)), [OLD] * 5 + [NEW] * 5).history()
     answer = json.loads(as_json(history))
@@ -343,7 +318,7 @@ def test_json(nights: Nights) -> None:
 def test_the_page_escapes_what_files_say(nights: Nights) -> None:
     facts = [OLD] * 5 + [{"kernel": "<b>6.8</b>"}] * 5
     history = nights.add(rates((5, 100), (5, 90)), facts, host="<i>n1").history()
-    drawn = page(as_page(history, "<u>title"), draw=lambda _: "<svg></svg>")
+    drawn = page(document(history, page_title="<u>title"), draw=lambda _: "<svg></svg>")
 
     assert "&lt;b&gt;6.8" in drawn
     assert [text for text in ("<b>6.8", "<i>n1", "<u>title") if text in drawn] == []
