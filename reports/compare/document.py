@@ -211,41 +211,37 @@ def _side(name: str, side: Side) -> dict[str, str | int]:
     }  # fmt: skip
 
 
+def _listed(id: str, title: str, rows: pd.DataFrame, columns: Sequence[Column], most: int) -> Table:
+    """Return a table of rows that have a sweep and a cell."""
+    cells = [where(row) for row in records(rows)]
+    return Table.from_frame(rows.assign(cell=cells), *columns, id=id, title=title, most=most)
+
+
 def _failures(found: Comparison, most: int) -> Table:
-    rows = tuple(
-        (
-            row["side"],
-            where(row),
-            *(f"{row[f'failed_{s}']} of {row[f'runs_{s}']}" for s in "ab"),
-            row["reason"],
-        )
-        for row in records(found.failures)
-    )
+    rows = found.failures
+    counts = {
+        side: [f"{n} of {runs}" for n, runs in zip(rows[f"failed_{side}"], rows[f"runs_{side}"], strict=True)]
+        for side in "ab"
+    }
     columns = _columns(side="more failed in", cell="", a="A failed", b="B failed", reason="")
-    return Table(columns=columns, rows=rows, id="failures", title="Failed runs", most=most)
+    return _listed("failures", "Failed runs", rows.assign(**counts), columns, most)
 
 
 def _modes(found: Comparison, most: int) -> Table:
+    shares = (Column(name=f"share_{side}", title=side.upper(), unit="%") for side in "ab")
     columns = (
         *_columns(cell="", number=""),
         Column(name="at", unit="ns"),
-        *(Column(name=f"share_{side}", title=side.upper(), unit="%") for side in "ab"),
-        *_columns(chance="may be chance"),
+        *shares,
+        *_columns(by_chance="may be chance"),
     )
-    rows = tuple(
-        (where(row), row["number"], row["at"], row["share_a"], row["share_b"], row["by_chance"])
-        for row in records(found.modes)
-    )
-    return Table(columns=columns, rows=rows, id="modes", title="Modes whose share moved", most=most)
+    return _listed("modes", "Modes whose share moved", found.modes, columns, most)
 
 
 def _unmatched(found: Comparison, most: int) -> Table:
-    rows = tuple(
-        (row["side"], where(row), row["numbers"] or "all", row["reason"], row["detail"])
-        for row in records(found.unmatched)
-    )
+    rows = found.unmatched.replace({"numbers": {"": "all"}})
     columns = _columns(side="only in", cell="", numbers="", reason="", detail="")
-    return Table(columns=columns, rows=rows, id="unmatched", title="Not compared", most=most)
+    return _listed("unmatched", "Not compared", rows, columns, most)
 
 
 _ABOUT: Final = (

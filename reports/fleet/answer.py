@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reports.fleet.judge import LABELS, STATUSES, Fleet
-from reports.fleet.numbers import records
-from reports.measurements import number_fields
+from reports.measurements import number_fields, records
 from reports.results.convicted import checks_of
 from reports.text.exposition import Family, exposition
 from reports.text.hostlist import folded

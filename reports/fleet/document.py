@@ -8,7 +8,7 @@ from typing import Any, Final
 from reports.checks import checks
 from reports.document import Block, Column, Document, Fold, Heading, Quantity, Table, Text
 from reports.fleet.judge import Fleet
-from reports.fleet.numbers import records
+from reports.measurements import records
 from reports.results.convicted import but, checks_of, of_each
 from reports.text import format as fmt
 from reports.text.hostlist import listed

@@ -21,10 +21,9 @@ from reports.fleet.numbers import (
     baseline_medians,
     host_values,
     number_rows,
-    records,
     session_medians,
 )
-from reports.measurements import Measurements, measure
+from reports.measurements import Measurements, measure, records
 from reports.results.grouping import group_by
 from reports.results.model import Results
 from reports.text import format as fmt

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from reports.fleet.hosts import Members
-from reports.measurements import Measurements
+from reports.measurements import Measurements, records
 from reports.results.levels import natural
 
 if TYPE_CHECKING:
@@ -16,11 +16,6 @@ CELL: Final = ["tool", "program", "sweep", "point_id", "pus", "memory_nodes", "t
 """What must be equal in runs that are compared."""
 
 NAME: Final = ["metric", "statistic", "kind", "labels", "unit", "better", "derived"]
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as dictionaries."""
-    return cast("list[dict[str, Any]]", frame.to_dict("records"))
 
 
 def host_values(measurements: Measurements, sessions: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +31,7 @@ def number_rows(measurements: Measurements, values: pd.DataFrame) -> tuple[pd.Da
     """Return a row per number of a group, in the order of the cells, and the values with the `number` of each."""
     values = values.assign(number=values.groupby(["group", "cell", "series"], sort=False).ngroup())
     resolution = (values["step"] / values["value"].abs()).where(values["value"] != 0, 0.0).fillna(0.0)
-    first = values.drop_duplicates("number").set_index("number").sort_index()
+    first = values.drop_duplicates("number").set_index("number").sort_index().rename_axis(None)
     runs = measurements.runs[[*CELL, "cell", "axes", "options", "place", "relation"]]
     numbers = first[["group", "run", "series"]].join(runs, on="run")
     numbers = numbers.join(measurements.series.drop(columns=["tool"]), on="series")
