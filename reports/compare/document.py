@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_ROWS: Final = 8
-MAX_OPEN: Final = 4
+MAX_OPEN: Final = 3
 """Rows of numbers if none changed."""
 
 EVERY: Final = 10**6
@@ -64,7 +64,7 @@ def document(
         Text(verdict(found)),
         *(Text(text, "warning") for text in warnings(found)),
         _failures(found, most),
-        numbers(found, rows, few if top is None and not everything else EVERY),
+        numbers(found, rows, few if top is None and not everything else EVERY, advice=everything),
         *(Text(text, "warning") for text in flags(found)),
     ]
     if not only_changed:
@@ -76,7 +76,7 @@ def document(
         others = found.verdicts[~found.verdicts["verdict"].isin(_CHANGED)]
         drawn: list[Block] = [*figures(found)]
         blocks += [Heading("Figures"), *drawn] if drawn else []
-        blocks += [Fold("Other numbers", (numbers(found, others, EVERY),)), _about(found)]
+        blocks += [Fold("Other numbers", (numbers(found, others, EVERY, advice=True),)), _about(found)]
     shown = [block for block in blocks if not isinstance(block, Table) or block.rows]
     return Document(title=title(found) if page else "", blocks=tuple(shown))
 
@@ -105,7 +105,7 @@ def warnings(found: Comparison) -> Iterator[str]:
     """Yield what must be known before the numbers are read."""
     if found.again:
         yield found.again.text
-    if found.provisional:
+    if (found.verdicts["provisional"].astype(bool) & (found.verdicts["verdict"] != "inconclusive")).any():
         assumed = " (1 % assumed)" if any(f.tau_source == "assumed" for f in found.families) else ""
         yield f"Provisional: with one session per side, day-to-day noise is unknown{assumed}."
     for text in found.programs:
@@ -119,19 +119,19 @@ def warnings(found: Comparison) -> Iterator[str]:
     times = [side.sessions["time"] for side in (found.a, found.b)]
     if found.one_machine and all((own > 0).all() for own in times) and times[1].max() < times[0].min():
         yield "B was measured before A."
-    yield from (fmt.sentence(f"{text}.") for text in found.clocks)
+    yield from (f"Wrong clock: {text}." for text in found.clocks)
 
 
 def flags(found: Comparison) -> Iterator[str]:
-    """Yield "4 numbers are flagged: repeats differ widely (G11)", with the two checks that flag most."""
+    """Yield "4 numbers are flagged: repeats differ widely (G11)", with the check that flags most."""
     titles = {check.id: check.title for check in checks()}
     flagged = [
         *filter(None, map(joined, zip(found.verdicts["flags_a"], found.verdicts["flags_b"], strict=True)))
     ]
     ids = [id for id, _ in Counter(id for text in flagged for id in checks_of(text)).most_common()]
-    names = [f"{titles.get(id, id)} ({id})" for id in ids[:2]]
+    names = [f"{titles.get(id, id)} ({id})" for id in ids[:1]]
     if flagged:
-        more = [f"{fmt.plural(len(ids) - 2, 'more check')}"] if len(ids) > 2 else []
+        more = [f"{fmt.plural(len(ids) - 1, 'more check')}"] if len(ids) > 1 else []
         yield f"{fmt.plural(len(flagged), 'number')} {'is' if len(flagged) == 1 else 'are'} flagged: {fmt.words([*names, *more])}"
 
 
@@ -146,11 +146,11 @@ def _shown(found: Comparison, *, everything: bool, only_changed: bool, top: int 
     return rows if top is None else rows.groupby("verdict", sort=False).head(top)
 
 
-def numbers(found: Comparison, rows: pd.DataFrame, most: int) -> Table:
-    """Return a row per number: regressed, worst first; improved, best first; then the others, with what would decide them."""
+def numbers(found: Comparison, rows: pd.DataFrame, most: int, *, advice: bool = False) -> Table:
+    """Return a row per number: regressed, worst first; improved, best first; then the others. advice: with what would decide them."""
     parts = [(verdict, rows[rows["verdict"] == verdict]) for verdict in _ORDER]
     every = [row for verdict, own in parts for row in records(own[::-1] if verdict == "improved" else own)]
-    advice = any(row["advice"] for row in every)
+    advice = advice and any(row["advice"] for row in every)
     marks = [joined([row["flags_a"], row["flags_b"]]) for row in every]
     return Table(
         columns=(*NUMBERS, *(_columns(advice="what decides it") if advice else ())),

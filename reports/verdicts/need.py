@@ -50,10 +50,7 @@ def advise(
     if test is None:
         return Need(repeats=least, advice=f"needs {least} repeats per side")
     if sample.unsure:
-        sides = " and ".join(sample.unsure)
-        return Need(
-            advice=f"all runs of {sides} disturbed: needs a quiet machine, or {LEAST_SESSIONS} sessions"
-        )
+        return Need(advice=f"needs quiet runs, or {LEAST_SESSIONS} sessions")
     if sample.resolution + abs(shift) >= delta and STEPS * sample.resolution > max(delta, abs(shift)):
         return Need(advice=f"printed in steps of {_percent(sample.resolution)}")
     if sample.better == "neither" and (test.q < alpha or abs(shift) >= delta):
