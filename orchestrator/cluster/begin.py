@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
+import math
 import os
 import pwd
+import re
 import secrets
 import shlex
 import shutil
@@ -14,14 +16,19 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from orchestrator.cluster import folder, limits, nodeset
+from orchestrator.cluster import folder, nodeset
 from orchestrator.cluster.engine import Engine
 from orchestrator.cluster.folder import Sweep, Via
 from orchestrator.cluster.script import job_script
 from orchestrator.experiment import shipped
-from orchestrator.plan.prepare import PlanOptions
+from orchestrator.plan.duration import duration
+from orchestrator.plan.prepare import PlanOptions, prepare
 from parsers.errors import UserError
+
+_MIN_LIMIT_MIN: Final = 5  # Python on a shared file system, kernels to compile
+_SHAPE: Final = re.compile(r"([1-9]\d*):([1-9]\d*):([1-9]\d*)(?!\S)")  # Arm may report 0 sockets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +85,23 @@ def new_sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[S
         created_utc=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     kinds = {host.kind for host in engine_of(sweep).hosts(sweep.hosts).values()}
-    limits_min = {kind: limits.limit_min(kind, request.experiments, request.plan) for kind in sorted(kinds)}
+    limits_min = {kind: limit_min(kind, request.experiments, request.plan) for kind in sorted(kinds)}
     if not any(limits_min.values()):
-        limits.limit_min("1:1:1", request.experiments, request.plan)  # raises for mistakes in the experiments
+        limit_min("1:1:1", request.experiments, request.plan)  # raises for mistakes in the experiments
     return dataclasses.replace(sweep, limits_min={kind: n for kind, n in limits_min.items() if n}), texts
+
+
+def limit_min(kind: str, experiments: Sequence[Path], options: PlanOptions) -> int:
+    """Return the minutes that hosts of a kind ("sockets:cores:threads …") keep within; 0 for an unknown shape.
+
+    Raises UserError for a mistake in the experiments.
+    """
+    shape = _SHAPE.match(kind)
+    if shape is None:
+        return 0
+    topology = "pack:{} numa:1 core:{} pu:{}".format(*shape.groups())
+    prepared = prepare(experiments, dataclasses.replace(options, topology=topology, output=None), seed=0)
+    return max(_MIN_LIMIT_MIN, math.ceil(duration(prepared.plan).limit_s / 60))
 
 
 def refuse_other(sweep: Sweep, request: Request) -> None:

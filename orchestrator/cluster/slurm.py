@@ -160,6 +160,26 @@ def requested_min(sweep: Sweep, job: Submission) -> int:
     return slurm_text.minutes(limit) if limit else job.limit_min or sweep.limit_min
 
 
+def time_warnings(
+    sweep: Sweep, jobs: Iterable[Submission], hosts: Mapping[str, Host]
+) -> dict[str, list[str]]:
+    """Return warning → the hosts whose jobs get less time than they may need, or more than the partition allows."""
+    hosts_by_warning: dict[str, list[str]] = {}
+    for job in jobs:
+        host = hosts.get(job.host) or Host(name=job.host)
+        needed, requested = sweep.limits_min.get(host.kind, 0), requested_min(sweep, job)
+        if host.allowed_min and requested > host.allowed_min:
+            text = (
+                f"Slurm starts no job: it asks for {requested} min, the partition allows {host.allowed_min}"
+            )
+        elif requested and requested < needed:
+            text = f"jobs end after {requested} min, and may need {needed}: `run -o` continues them"
+        else:
+            continue
+        hosts_by_warning.setdefault(f"{text} (--sbatch -t)", []).append(job.host)
+    return hosts_by_warning
+
+
 def time_limit(sweep: Sweep) -> str:
     """Return the time limit that the user gives all jobs; "": none."""
     return os.environ.get("SBATCH_TIMELIMIT") or slurm_text.option(sweep.sbatch, "-t", "--time")

@@ -214,12 +214,11 @@ def _commands(view: View) -> dict[str, str]:
 
 def _time_warnings(view: View) -> list[str]:
     """Return a warning for each kind of job that gets less time than it may take."""
-    from orchestrator.cluster import limits, slurm, submit
+    from orchestrator.cluster import slurm, submit
 
     if view.sweep.via != "slurm":
         return []
-    requested_min = functools.partial(slurm.requested_min, view.sweep)
-    warnings = limits.warnings(submit.missing_jobs(view), view.nodes, view.sweep, requested_min)
+    warnings = slurm.time_warnings(view.sweep, submit.missing_jobs(view), view.nodes)
     return [f"{_fold(hosts)}: {text}" for text, hosts in warnings.items()]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cluster import limits, slurm
+from orchestrator.cluster import begin, slurm
 from orchestrator.cluster.engine import Host, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.plan.prepare import PlanOptions
@@ -21,7 +21,7 @@ def sweep(*sbatch: str) -> Sweep:
 
 
 @pytest.mark.parametrize(
-    ("words", "allowed_min", "begin"),
+    ("words", "allowed_min", "start"),
     [
         ((), 0, ""),
         ((), 40, ""),
@@ -34,18 +34,16 @@ def sweep(*sbatch: str) -> Sweep:
     ],
 )
 def test_short_jobs(
-    words: tuple[str, ...], allowed_min: int, begin: str, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], allowed_min: int, start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SBATCH_TIMELIMIT", raising=False)
     hosts = {name: Host(name=name, kind=KIND, allowed_min=allowed_min) for name in ("n1", "n2")}
     jobs = [Submission(host=name, limit_min=40) for name in ("n1", "n2", "n3")]
 
-    warnings = limits.warnings(
-        jobs, hosts, sweep(*words), lambda job: slurm.requested_min(sweep(*words), job)
-    )
+    warnings = slurm.time_warnings(sweep(*words), jobs, hosts)
 
-    assert [(text[: len(begin)], names) for text, names in warnings.items() if names != ["n3"]] == (
-        [(begin, ["n1", "n2"])] if begin else []
+    assert [(text[: len(start)], names) for text, names in warnings.items()] == (
+        [(start, ["n1", "n2"])] if start else []
     )
 
 
@@ -59,7 +57,7 @@ def test_the_limit_of_a_kind_is_known_if_its_shape_is(kind: str, minutes: int, t
         "fixed: {command: echo 1, metrics: {n: {regex: '([0-9]+)'}}, seconds: 600}\n"
     )
 
-    assert limits.limit_min(kind, [tmp_path / "e.yaml"], PlanOptions()) == minutes
+    assert begin.limit_min(kind, [tmp_path / "e.yaml"], PlanOptions()) == minutes
 
 
 def test_the_variable_of_the_user_wins(monkeypatch: pytest.MonkeyPatch) -> None:
