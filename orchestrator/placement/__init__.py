@@ -1,4 +1,4 @@
-"""Where a process runs: `place` turns a selector into PUs and NUMA nodes, `diagram` draws that in a line.
+"""Where a process runs: `place` turns a selector into PUs and NUMA nodes, `diagram` draws them in a line.
 
-While it runs: `housekeeping` keeps pinsweep itself out of the way, and `proof` looks where the tool's threads and memory really are.
+During a run `housekeeping` keeps pinsweep off these PUs, and `proof` compares where the tool's threads and memory are.
 """

@@ -18,7 +18,7 @@ from orchestrator.model import Group
 from orchestrator.placement.selectors import Selector, Unplaceable, listed
 
 REFUSAL_HINT = "docker run --cap-add SYS_NICE allows it; without it, use place: {memory: any}"
-"""What helps where the kernel, or a container, refuses to bind memory."""
+"""The next step if the kernel or a container refuses to bind memory."""
 
 
 def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topology) -> tuple[Group, str]:
@@ -74,11 +74,11 @@ def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topol
     return Group(cpus=cpus, membind=tuple(sorted(chosen))), relation
 
 
-def beside(where: str, relation: str) -> str:
-    """Return a pair's words with those of its memory: "same cache, remote memory in the same package"."""
-    kind, _, package = relation.partition(", ")
+def pair_relation(pair: str, memory: str) -> str:
+    """Return the words of a pair with its memory: "same cache, remote memory in the same package"."""
+    kind, _, package = memory.partition(", ")
     words = {"same package": " in the same package", "other package": " in another package"}
-    return f"{where}, {kind} memory{words.get(package, '')}"
+    return f"{pair}, {kind} memory{words.get(package, '')}"
 
 
 def memory_only(topology: Topology) -> tuple[NumaNode, ...]:

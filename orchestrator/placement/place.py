@@ -21,7 +21,7 @@ from typing import Literal
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Cache, Core, Topology
 from orchestrator.model import Group, Place, Placement
-from orchestrator.placement.memory import beside, group_with_memory, memory_only, nearest_with_cpus
+from orchestrator.placement.memory import group_with_memory, memory_only, nearest_with_cpus, pair_relation
 from orchestrator.placement.selectors import NUMBERED_PAIRS, PAIRS, Selector, Selectors, Unplaceable, listed
 
 Threads = int | Literal["cores"] | None
@@ -146,7 +146,7 @@ def _relation(cpus: Selector, memories: set[str]) -> str:
         return memory
     if memory in ("local", ""):
         return where
-    return memory if where == "all" else beside(where, memory)
+    return memory if where == "all" else pair_relation(where, memory)
 
 
 def _inventory(topology: Topology) -> str:
