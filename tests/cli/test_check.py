@@ -225,8 +225,8 @@ import signal, sys
 from pathlib import Path
 import reports.health.sweep as sweep
 check = sweep.Check(600, version="", argv=())
-def over(*words, on_begin, **named):
-    on_begin(Path("r.db"), None)
+def over(*words, on_event, **named):
+    on_event(sweep.Begun(path=Path("r.db"), prepared=None))
     check._alarm(signal.SIGALRM, None)
     print("alive", check._late, signal.getitimer(signal.ITIMER_REAL)[0] <= 0.05)
     raise sweep.PinsweepError("there", "over")
