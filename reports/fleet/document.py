@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from reports.checks import checks
 from reports.document import Block, Column, Document, Fold, Heading, Quantity, Table, Text
 from reports.fleet.judge import Fleet
-from reports.measurements import records
 from reports.results.convicted import but, checks_of, of_each
 from reports.text import format as fmt
 from reports.text.hostlist import listed
@@ -22,6 +21,9 @@ from reports.verdicts.fleet import (
     LEAST_HOSTS,
     SUSPICIOUS_Z,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MAX_NAMED: Final = 12
 _MAX_WARNINGS: Final = 4
@@ -100,58 +102,42 @@ _COLUMNS: Final = (
 
 def _odd_hosts(fleet: Fleet, most: int) -> Table:
     """Return a row per host that is not ok, with its worst number."""
-    first = {row["host"]: row for row in reversed(records(fleet.odd))}
-    whole = {e.name: e for e in fleet.everywhere}
-    rows, flags = [], []
-    for host, row in zip(fleet.hosts.index, records(fleet.hosts), strict=True):
-        if row["status"] in ("ok", "unknown") or row["by_chance"]:
-            continue
-        if e := whole.get(host):
-            number = f"all: {fmt.percent(e.worse)} worse on average over {e.metrics}"
-            cells: list[Any] = [
-                host,
-                row["status"],
-                number,
-                None,
-                None,
-                None,
-                e.z,
-                row["sessions"],
-                row["odd"],
-                None,
-            ]
-        else:
-            cells = _cells(first[host])
-            cells[1], cells[8] = row["status"], row["odd"]
-        rows.append(cells)
-        flags.append(first[host]["flags"] if host in first else "")
-    return _table(fleet, rows, flags, id="suspects", title="Hosts that are not ok", most=most)
+    from parsers.frames import pd
+
+    hosts = fleet.hosts[~fleet.hosts["status"].isin(["ok", "unknown"]) & ~fleet.hosts["by_chance"]]
+    first = _rows(fleet.odd.drop_duplicates("host")).set_index("host").reindex(hosts.index).astype(object)
+    rows = first.assign(host=hosts.index, status=hosts["status"], odd=hosts["odd"]).to_dict("index")
+    for e in (e for e in fleet.everywhere if e.name in rows):
+        text = f"all: {fmt.percent(e.worse)} worse on average over {e.metrics}"
+        rows[e.name] |= {"number": text, "z": e.z, "sessions": hosts["sessions"][e.name]}
+        rows[e.name] |= dict.fromkeys(("value", "median", "change", "reason"))
+    frame = pd.DataFrame([*rows.values()], columns=[*first, "host"], dtype=object)
+    return _table(fleet, frame, id="suspects", title="Hosts that are not ok", most=most)
 
 
 def _odd_numbers(fleet: Fleet, most: int) -> Table:
-    return _table(
-        fleet, map(_cells, records(fleet.odd)), fleet.odd["flags"], id="numbers", title="", most=most
-    )
+    return _table(fleet, _rows(fleet.odd), id="numbers", title="", most=most)
 
 
-def _cells(row: Mapping[str, Any]) -> list[Any]:
-    """Return a row of `Fleet.odd` as cells of `_COLUMNS`."""
-    unit = "IOPS" if row["unit"] == "1/s" and "IOPS" in row["metric"] else row["unit"]
-    median, change, z = (None if row[key] != row[key] else row[key] for key in ("median", "change", "z"))
-    reason = row["reason"] if row["reason"] not in ("", BY_SPREAD, BY_THRESHOLD) else None
-    return [row["host"], row["status"], row["number"], Quantity(row["value"], unit), Quantity(median, unit), change, z, row["sessions"], None, reason]  # fmt: skip
+def _rows(odd: pd.DataFrame) -> pd.DataFrame:
+    """Return `Fleet.odd` with the columns of `_COLUMNS`."""
+    units = [
+        "IOPS" if u == "1/s" and "IOPS" in m else u for u, m in zip(odd["unit"], odd["metric"], strict=True)
+    ]
+    quantities: dict[str, list[Any]] = {
+        name: [Quantity(None if v != v else v, unit) for v, unit in zip(odd[name], units, strict=True)]
+        for name in ("value", "median")
+    }
+    reason = odd["reason"].where(~odd["reason"].isin(["", BY_SPREAD, BY_THRESHOLD]))
+    return odd.assign(**quantities, reason=reason, odd=None)
 
 
-def _table(
-    fleet: Fleet, rows: Iterable[list[Any]], flags: Iterable[str], *, id: str, title: str, most: int
-) -> Table:
+def _table(fleet: Fleet, rows: pd.DataFrame, *, id: str, title: str, most: int) -> Table:
     """Return a table without empty columns, and without the flags of all numbers."""
-    cells = list(rows)
-    used = [i for i in range(len(_COLUMNS)) if any(row[i] is not None for row in cells)]
+    used = [column for column in _COLUMNS if rows[column.name].notna().any()]
     everywhere = of_each(list(fleet.points["flags"]))
-    marks = tuple(but(ids, everywhere) for ids in flags)
-    shown = tuple(tuple(row[i] for i in used) for row in cells)
-    return Table(columns=tuple(_COLUMNS[i] for i in used), rows=shown, flags=marks if any(marks) else (), id=id, title=title, most=most)  # fmt: skip
+    flags = rows["flags"].fillna("").map(lambda ids: but(ids, everywhere))
+    return Table.from_frame(rows.assign(flags=flags), *used, id=id, title=title, most=most)
 
 
 def _remarks(fleet: Fleet, most: int) -> Table:

@@ -50,6 +50,8 @@ def figures(fleet: Fleet) -> list[Figure]:
 
 def kinds(fleet: Fleet) -> pd.DataFrame:
     """Return a row per host and kind of number: host, place (its group), kind, status, value (per cent worse), flags; the worst host first."""
+    from parsers.frames import pd
+
     names = fleet.numbers[["group", "program", "sweep", "title", "unit", "better"]]
     names = names.assign(kind=_titles(names))
     rows = fleet.points[fleet.points["worse"].notna()].join(names[["group", "kind"]], on="number")
@@ -59,7 +61,7 @@ def kinds(fleet: Fleet) -> pd.DataFrame:
     usual = rows.groupby(["host", "kind"], as_index=False).agg(
         worse=("worse", "median"), flags=("flags", "max"), group=("group", "first"), rank=("rank", "min")
     )
-    cells = _concat(odd, usual).drop_duplicates(["host", "kind"])
+    cells = pd.concat([odd, usual], ignore_index=True).drop_duplicates(["host", "kind"])
     first = [*dict.fromkeys([*odd["kind"], *names["kind"]])][:MAX_KINDS]
     place = {host: i for i, host in enumerate(fleet.hosts.index)}
     several = cells["group"].nunique() > 1
@@ -71,20 +73,12 @@ def kinds(fleet: Fleet) -> pd.DataFrame:
     return cells.sort_values(["row", "column"]).reset_index(drop=True)
 
 
-def _concat(*frames: pd.DataFrame) -> pd.DataFrame:
-    from parsers.frames import pd
-
-    return pd.concat(frames, ignore_index=True)
-
-
 def _titles(names: pd.DataFrame) -> list[str]:
-    """Return the kind of each number: its title, with its sweep or program if others have that title."""
-    more = names[["title"]].assign(key=names["sweep"] + ", " + names["program"] + ", " + names["unit"])
-    repeated = more.groupby("title")["key"].transform("nunique") > 1
-    by_sweep = names.groupby(["title", "sweep"])[["program", "unit"]].transform("nunique").max(axis=1) > 1
+    """Return the kind of each number: its title, with what differs in others of that title."""
+    facts = ["sweep", "program", "unit"]
+    differs = names.groupby("title")[facts].transform("nunique") > 1
+    more = zip(names[facts].to_numpy(), differs.to_numpy(), strict=True)
     return [
-        ", ".join([title, *([sweep] if again else []), *([program, unit] if further else [])])
-        for title, sweep, program, unit, again, further in zip(
-            names["title"], names["sweep"], names["program"], names["unit"], repeated, by_sweep, strict=True
-        )
+        ", ".join([title, *(text for text, shown in zip(*pair, strict=True) if shown)])
+        for title, pair in zip(names["title"], more, strict=True)
     ]
