@@ -130,9 +130,9 @@ def command(
 ) -> int:  # fmt: skip
     """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
 
-    A and B are each a result file, a folder, a glob in quotes, or the name of a baseline (`pinsweep baseline`). Cells are matched
-    by their parameters and by where they ran in relative words, so that different machines compare; what has no partner is
-    listed. docs/verdicts.md tells how to read a verdict.
+    A and B are each a result file, a folder, a glob in quotes, or the name of a baseline (`pinsweep baseline`). Cells
+    are matched by their parameters and by where they ran in relative words, so that different machines compare; what
+    has no partner is listed. docs/verdicts.md tells how to read a verdict.
     """
     from reports.compare import formats
     from reports.compare.comparison import Ask, compare

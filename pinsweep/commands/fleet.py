@@ -109,9 +109,9 @@ def command(
 ) -> int:
     """Say which of the hosts that RESULT... (files, folders, globs) come from are slow, and in what.
 
-    Hosts of equal hardware are compared with each other. A host is suspicious if it is 3 % worse than the median in one or two sessions, and
-    slow if it is in three. The worst hosts come first. Exit status 1: a host is slow, one half of the hosts is slower than the other, or
-    something is missing.
+    Hosts of equal hardware are compared with each other. A host is suspicious if it is 3 % worse than the median in one
+    or two sessions, and slow if it is in three. The worst hosts come first. Exit status 1: a host is slow, one half of
+    the hosts is slower than the other, or something is missing.
     """
     from dataclasses import replace
 

@@ -133,10 +133,11 @@ class Comparison:
 
 
 def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: bool = False) -> Comparison:
-    """Compare two sides. by: the axis whose levels they are. is_part: parts of sides that were compared, so that nothing is refused.
+    """Compare two sides. by: the axis whose levels they are. is_part: parts of sides that were compared, so that
+    nothing is refused.
 
-    Raises UserError for a side without numbers or of several machines of one name, for different programs unless that is wanted,
-    and for an option to be ignored that no run has or in which the cells of a side differ.
+    Raises UserError for a side without numbers or of several machines of one name, for different programs unless that
+    is wanted, and for an option to be ignored that no run has or in which the cells of a side differ.
     """
     from parsers.frames import pd
 
@@ -180,7 +181,8 @@ def _pairs(matched: pd.DataFrame, a: pd.DataFrame, b: pd.DataFrame) -> Iterator[
 
 
 def verdict_frame(numbers: pd.DataFrame, families: Iterable[Family]) -> pd.DataFrame:
-    """Return `Comparison.verdicts`: numbers with their decisions, worst first; equal ones in the order of their tables."""
+    """Return `Comparison.verdicts`: numbers with their decisions, worst first; equal ones in the order of their
+    tables."""
     from parsers.frames import pd
 
     decisions = [_decided(decision) for family in families for decision in family.decisions]
@@ -230,7 +232,8 @@ def _samples(numbers: pd.DataFrame, sides: tuple[Side, Side]) -> Iterator[Sample
 
 
 def _took_turns(runs: tuple[Sequence[int], Sequence[int]], sides: tuple[Side, Side]) -> bool:
-    """Were both sides measured in the same sessions, of several as often in each? The sessions of captured outputs are unknown."""
+    """Were both sides measured in the same sessions, of several as often in each? The sessions of captured outputs are
+    unknown."""
     if sides[0].results is not sides[1].results:
         return False
     if any(side.runs["captured"].loc[list(own)].any() for side, own in zip(sides, runs, strict=True)):

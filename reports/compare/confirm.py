@@ -50,8 +50,9 @@ def confirm(
 ) -> Comparison:  # fmt: skip
     """Return the comparison with the verdicts of fresh runs, whose files are in `folder` afterwards. I/O.
 
-    say: gets a line. approve: raises if the user does not want the commands of the files; nothing has been started then. Raises UserError
-    if side B cannot be measured here or the folder not be written, KeyboardInterrupt if the user stopped the runs.
+    say: gets a line. approve: raises if the user does not want the commands of the files; nothing has been started
+    then. Raises UserError if side B cannot be measured here or the folder not be written, KeyboardInterrupt if the user
+    stopped the runs.
     """
     wanted = asked(found)
     if not wanted.cells:
@@ -134,7 +135,8 @@ def _cell(side: Side, runs: Sequence[int]) -> CellRef:
 def confirmed(
     found: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask
 ) -> Comparison:
-    """Return the comparison with the verdicts and values of the fresh runs. a: fresh results of the cells that both sides were measured for."""
+    """Return the comparison with the verdicts and values of the fresh runs. a: fresh results of the cells that both
+    sides were measured for."""
     from parsers.frames import pd
 
     right = side("B", fmt.words(b.paths), b)
@@ -173,7 +175,8 @@ _OF_RUNS = [
 def _fresh(
     found: Comparison, wanted: Asked, sides: tuple[Side, Side], cells: Collection[int], ask: Ask
 ) -> tuple[pd.DataFrame, list[Sample]]:
-    """Return the columns and samples of fresh runs of some cells, by the keys of `found`. A curve over others, too, is left out: half of it would be old."""
+    """Return the columns and samples of fresh runs of some cells, by the keys of `found`. A curve over others, too, is
+    left out: half of it would be old."""
     pairs = found.pairs.loc[[wanted.pairs[index] for index in cells]]
     a, b = (
         _of_cells(one, stored, [runs[n][0] for runs in pairs["runs"]])
@@ -211,7 +214,8 @@ def _identities(pairs: pd.DataFrame, rows: pd.DataFrame) -> dict[int, Hashable]:
 def _again(
     found: Comparison, wanted: Asked, rerun: Rerun, verdicts: pd.DataFrame, numbers: tuple[int, int]
 ) -> Again:
-    """Return what was measured again, without its sides. numbers: how many have fresh runs of both sides, and of B alone."""
+    """Return what was measured again, without its sides. numbers: how many have fresh runs of both sides, and of B
+    alone."""
     measured = {pair for pairs in verdicts.loc[verdicts["again"].astype(bool), "pairs"] for pair in pairs}
     looked = verdicts.index.isin([*wanted.keys])
     counted = verdicts.loc[looked, "verdict"].value_counts()

@@ -51,7 +51,8 @@ def document(
     page: bool = False,
     next_commands: Sequence[str] = (),
 ) -> Document:
-    """Return the answer of `compare`. everything: all numbers. top: at most so many of each verdict. page: with figures and details."""
+    """Return the answer of `compare`. everything: all numbers. top: at most so many of each verdict. page: with figures
+    and details."""
     most = EVERY if everything else MAX_ROWS
     rows = _shown(found, everything=everything, only_changed=only_changed, top=top)
     few = MAX_ROWS if rows["verdict"].isin(_CHANGED).any() else MAX_OPEN
@@ -86,7 +87,8 @@ def title(found: Comparison) -> str:
 
 
 def word(found: Comparison, verdict: str) -> str:
-    """Return a verdict as people read it: another machine is worse or better, and has not regressed; "one run" without a verdict."""
+    """Return a verdict as people read it: another machine is worse or better, and has not regressed; "one run" without
+    a verdict."""
     return (verdict if found.one_machine else _OF_TWO.get(verdict, verdict)) or "one run"
 
 
@@ -136,7 +138,8 @@ def flags(found: Comparison) -> Iterator[str]:
 
 
 def _shown(found: Comparison, *, everything: bool, only_changed: bool, top: int | None) -> pd.DataFrame:
-    """Return the rows of a terminal: what changed; everything, or some of each verdict, if the user wants them; else what is open."""
+    """Return the rows of a terminal: what changed; everything, or some of each verdict, if the user wants them; else
+    what is open."""
     rows = found.verdicts
     changed = rows[rows["verdict"].isin(_CHANGED)]
     if only_changed or (not everything and top is None and len(changed)):
@@ -147,7 +150,8 @@ def _shown(found: Comparison, *, everything: bool, only_changed: bool, top: int 
 
 
 def numbers(found: Comparison, rows: pd.DataFrame, most: int, *, advice: bool = False) -> Table:
-    """Return a row per number: regressed, worst first; improved, best first; then the others. advice: with what would decide them."""
+    """Return a row per number: regressed, worst first; improved, best first; then the others. advice: with what would
+    decide them."""
     parts = [(verdict, rows[rows["verdict"] == verdict]) for verdict in _ORDER]
     every = [row for verdict, own in parts for row in records(own[::-1] if verdict == "improved" else own)]
     advice = advice and any(row["advice"] for row in every)
@@ -251,7 +255,8 @@ _ABOUT: Final = (
 
 
 def _about(found: Comparison) -> Fold:
-    """Return how the verdicts were made: noise between sessions, and cells that were matched otherwise than as written."""
+    """Return how the verdicts were made: noise between sessions, and cells that were matched otherwise than as
+    written."""
     columns = (
         *_columns(family="kind of number", numbers=""),
         Column(name="median", title="median change", unit="%", signed=True),

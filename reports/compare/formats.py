@@ -1,4 +1,5 @@
-"""A comparison for programs: JSON, Markdown, JUnit XML, GitHub workflow commands. Pure. Each escapes what would be read as its own."""
+"""A comparison for programs: JSON, Markdown, JUnit XML, GitHub workflow commands. Pure. Each escapes what would be read
+as its own."""
 
 from __future__ import annotations
 
@@ -174,9 +175,11 @@ def as_markdown(found: Comparison) -> str:
 
 
 def as_junit(found: Comparison) -> str:
-    """Return a suite per kind of number and a case per number: a regression is a failure, a number without a verdict is skipped.
+    """Return a suite per kind of number and a case per number: a regression is a failure, a number without a verdict is
+    skipped.
 
-    Cells of which more runs failed in B are errors in a suite "failed"; what is not compared is skipped in a suite "not compared".
+    Cells of which more runs failed in B are errors in a suite "failed"; what is not compared is skipped in a suite "not
+    compared".
     """
     from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
@@ -218,7 +221,8 @@ def _xml(text: str) -> str:
 
 
 def as_github(found: Comparison) -> str:
-    """Return workflow commands: an error per cell that failed in B and per regression (ten at most), and a notice with the verdict."""
+    """Return workflow commands: an error per cell that failed in B and per regression (ten at most), and a notice with
+    the verdict."""
     regressed = records(found.verdicts[found.verdicts["verdict"] == "regressed"])
     errors = [(f"failed: {where(row)}", f"{_failed(row)}: {row['reason']}") for row in records(found.broken)]
     worse = word(found, "regressed")

@@ -1,8 +1,8 @@
 """Cells of two sides brought together: by their parameters and by the relative place where they ran. Pure.
 
-Two machines number their CPUs differently, so a place is compared by its relation ("local", "remote") and by its share of the machine
-("half of a NUMA node"). Cells are matched in rounds. Each round takes what the one before left, and only if exactly one cell of each side
-fits:
+Two machines number their CPUs differently, so a place is compared by its relation ("local", "remote") and by its share
+of the machine ("half of a NUMA node"). Cells are matched in rounds. Each round takes what the one before left, and only
+if exactly one cell of each side fits:
 
     same        sweep, options, selectors and relation agree
     renamed     the sweep has another name
@@ -42,7 +42,8 @@ Crowds = dict[tuple[str, Any], int]
 
 
 def cells(runs: pd.DataFrame, ignore: Collection[str] = ()) -> pd.DataFrame:
-    """Return one row per cell of `Side.runs`, in their order; the index is the first run. ignore: options that do not count.
+    """Return one row per cell of `Side.runs`, in their order; the index is the first run. ignore: options that do not
+    count.
 
     key                         what makes runs one cell: of its sweep, with its relation
     tool, sweep, relation, share, selectors, position, threads_per_pu
@@ -115,7 +116,8 @@ def text(value: Any) -> str:  # noqa: ANN401 (a value of JSON)
 
 
 def match_sides(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]:
-    """Return the pairs of the `cells` of both sides: those with a number first; the rest is matched with cells without one."""
+    """Return the pairs of the `cells` of both sides: those with a number first; the rest is matched with cells without
+    one."""
     from parsers.frames import pd
 
     pairs, crowds = match(*(side[side["runs"].map(bool)] for side in (a, b)))
@@ -128,7 +130,8 @@ def match_sides(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]
 
 
 def match(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]:
-    """Return the pairs of some `cells`, in the order of A: a, b (their indexes), how; and the crowds of those that are left."""
+    """Return the pairs of some `cells`, in the order of A: a, b (their indexes), how; and the crowds of those that are
+    left."""
     from parsers.frames import pd
 
     left, right = (side.rename_axis(name).reset_index() for side, name in ((a, "a"), (b, "b")))

@@ -12,7 +12,8 @@ from reports.results.grouping import group_by
 from reports.verdicts import distribution
 
 MODES: Final = ("sweep", "cell", "number", "at", "share_a", "share_b", "by_chance", "disturbed")
-"""at: ns. by_chance: so few runs that chance may do as much. disturbed: the sides whose every run was disturbed, "A, B"."""
+"""at: ns. by_chance: so few runs that chance may do as much. disturbed: the sides whose every run was disturbed, "A,
+B"."""
 
 _SINGLE_MODE: Final = 0.95
 """A side with so large a share in one mode has one mode; if both have, the quantiles are enough."""
@@ -21,7 +22,8 @@ _SINGLE_MODE: Final = 0.95
 def mode_shifts(
     pairs: Mapping[int, Mapping[str, Any]], sides: tuple[Side, Side]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield a row of `MODES` per mode whose share moved by five points, by more than an exchange of runs between the sides explains.
+    """Yield a row of `MODES` per mode whose share moved by five points, by more than an exchange of runs between the
+    sides explains.
 
     pairs: rows of `Comparison.pairs`. p is at most 5 %, or the lowest that so few runs can give.
     """

@@ -44,11 +44,12 @@ ROW: Final = ["sweep", "tool", "cell", "how", "axes", "pairs", "name", "a", "b",
 def numbers_of(
     pairs: Mapping[int, Pair], sides: tuple[Side, Side], slo_ns: float | None
 ) -> tuple[pd.DataFrame, list[dict[str, str]], tuple[str, ...]]:
-    """Return the numbers that all repeats of both sides of a pair have, rows of `UNMATCHED` for the others, and the metrics that both
-    sides have and whose better direction the experiment does not say. slo_ns: also the IOPS whose p99 stays within this.
+    """Return the numbers that all repeats of both sides of a pair have, rows of `UNMATCHED` for the others, and the
+    metrics that both sides have and whose better direction the experiment does not say. slo_ns: also the IOPS whose p99
+    stays within this.
 
-    Numbers of curves over several cells come last. Columns: those of `Comparison.verdicts` that are not of its decision; `family`,
-    `resolution`, and the runs of each value, `of_a` and `of_b`.
+    Numbers of curves over several cells come last. Columns: those of `Comparison.verdicts` that are not of its
+    decision; `family`, `resolution`, and the runs of each value, `of_a` and `of_b`.
     """
     every = [
         _values(side, {pair: row["runs"][n] for pair, row in pairs.items()}) for n, side in enumerate(sides)
@@ -126,7 +127,8 @@ def _of_any_traffic(a: Values, b: Values) -> tuple[Values, Values]:
 
 
 def _other_unit(name: Name, options: Sequence[Mapping[str, Any]]) -> Reason | None:
-    """Return a reason if a metric is read in another unit on each side: µs, then ms, of a program that prints the same."""
+    """Return a reason if a metric is read in another unit on each side: µs, then ms, of a program that prints the
+    same."""
     units = [str(one.get(f"metrics.{name.metric}.unit", "")) for one in options]
     if units[0] == units[1] or to_base(units[0])[0] == to_base(units[1])[0]:
         return None
@@ -171,7 +173,8 @@ def _curves(
 ) -> tuple[list[dict[str, Any]], list[tuple[Pair, Name, Reason]]]:
     """Return what curves over depth or threads offer, and which of it some repeats lack.
 
-    A peak is of one cell: its values are those of the repeats of the cell. Other numbers are of the curve of each repeat of a sweep.
+    A peak is of one cell: its values are those of the repeats of the cell. Other numbers are of the curve of each
+    repeat of a sweep.
     """
     rows: list[dict[str, Any]] = []
     parts: list[tuple[Pair, Name, Reason]] = []
@@ -233,7 +236,8 @@ def _peaks(tool: str, points: Points, slo_ns: float | None) -> Values:
 
 
 def _of_repeats(tool: str, points: Points, turns: Mapping[int, Hashable]) -> tuple[Values, int]:
-    """Return the numbers of the curves of the repeats, and how many repeats have a whole curve. turns: run → its repeat."""
+    """Return the numbers of the curves of the repeats, and how many repeats have a whole curve. turns: run → its
+    repeat."""
     curves: dict[Hashable, dict[int, list[Number]]] = {}
     runs: dict[Hashable, int] = {}
     for level, (values, _) in points.items():
@@ -295,7 +299,8 @@ def _frame(
 
 
 def _families(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return tool, kind and metric of each number, and its unit if there are several. Derived numbers of a tool are a family."""
+    """Return tool, kind and metric of each number, and its unit if there are several. Derived numbers of a tool are a
+    family."""
     names, derived = rows["name"], rows["name"].map(lambda name: name.derived).astype(bool)
     words = names.map(lambda name: " ".join(filter(None, (name.kind, name.quantity))))
     family = (rows["tool"] + " " + words).where(~derived, rows["tool"] + ", derived")

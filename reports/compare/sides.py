@@ -79,7 +79,8 @@ def two_sides(
     include: Include,
     watched: Watched,
 ) -> Sides:
-    """Return a side per list of files, folders, globs or baselines. Raises UserError if both have a file or a session in common."""
+    """Return a side per list of files, folders, globs or baselines. Raises UserError if both have a file or a session
+    in common."""
     files_a, files_b = _files(words_a), _files(words_b)
     if both := {*map(os.path.realpath, files_a)} & {*map(os.path.realpath, files_b)}:
         raise UserError(min(both), "is on both sides", "name another file; --aa checks A against itself")
@@ -202,7 +203,8 @@ def level_of(runs: pd.DataFrame, axis: str) -> pd.Series[str]:
 
 
 def refuse(a: Side, b: Side, ignore: Collection[str], *, across_programs: bool) -> list[str]:
-    """Raise UserError for sides that cannot be compared. Returns the tools whose programs differ, if that is allowed."""
+    """Raise UserError for sides that cannot be compared. Returns the tools whose programs differ, if that is
+    allowed."""
     for one in (a, b):
         failed = (one.runs["fate"] == "failed").any()
         if one.usable.empty and not (failed and (len(a.usable) or len(b.usable))):

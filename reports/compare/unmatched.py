@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNMATCHED: Final = ("side", "sweep", "cell", "reason", "detail", "numbers", "kind")
-"""side: which has it. reason: a word or two. detail: what differs in the nearest cell, or why its runs failed. numbers: which numbers of a
-cell that both sides have. kind: "cell"; "numberless" of one that gave no number where it ran; "number"; "optional" of a number that a good
-run may lack."""
+"""side: which has it. reason: a word or two. detail: what differs in the nearest cell, or why its runs failed. numbers:
+which numbers of a cell that both sides have. kind: "cell"; "numberless" of one that gave no number where it ran;
+"number"; "optional" of a number that a good run may lack."""
 
 FAILURES: Final = ("side", "sweep", "cell", "reason", "failed_a", "runs_a", "failed_b", "runs_b")
 """Cells of which a larger share of the runs failed on `side`. runs: those that count and the failed ones."""
@@ -30,8 +30,8 @@ def unmatched(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row of `UNMATCHED` per cell that only one side has, or of which neither has a number.
 
-    cells, pairs, crowds: as `match_sides` has them. results: of both sides; None of levels within one file, none of which lacks a cell
-    that the other was to have.
+    cells, pairs, crowds: as `match_sides` has them. results: of both sides; None of levels within one file, none of
+    which lacks a cell that the other was to have.
     """
     rows = [dict(zip(side.index, records(side), strict=True)) for side in cells]
     absences = [_absences(one) for one in results] if results else [{}, {}]

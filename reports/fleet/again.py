@@ -1,4 +1,5 @@
-"""What to type next: the command that measures suspicious hosts again, and the one that drains slow ones. Printed, never run. Pure."""
+"""What to type next: the command that measures suspicious hosts again, and the one that drains slow ones. Printed,
+never run. Pure."""
 
 from __future__ import annotations
 
@@ -24,12 +25,13 @@ _NOT_AGAIN: Final = {
     "-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0, "--home": 1, "--whole-node": 0, "--as-new": 0,
     "--nodes": 1, "--via": 1, "--sbatch": 1, "--setup": 1, "--local": 1, "--at-once": 1, "--canary": 0, "--wait": 0,
 }  # fmt: skip
-"""Options of a `pinsweep run` that are not repeated: option → how many words follow it. The first four may do harm, and a result file
-may be a stranger's."""
+"""Options of a `pinsweep run` that are not repeated: option → how many words follow it. The first four may do harm, and
+a result file may be a stranger's."""
 
 
 def rerun_command(fleet: Fleet, folder: Path, sweep: Sweep | None = None) -> str:
-    """Return the command that runs the suspicious sweeps again on the suspects and on good hosts; "" if nothing is suspicious.
+    """Return the command that runs the suspicious sweeps again on the suspects and on good hosts; "" if nothing is
+    suspicious.
 
     folder: where the new results go, below it. sweep: that of many hosts whose results these are.
     """

@@ -141,7 +141,8 @@ def _table(fleet: Fleet, rows: pd.DataFrame, *, id: str, title: str, most: int) 
 
 
 def _remarks(fleet: Fleet, most: int) -> Table:
-    """Return what else is to be known of some hosts: missing results, other hardware or software, limits of the verdict."""
+    """Return what else is to be known of some hosts: missing results, other hardware or software, limits of the
+    verdict."""
     rows: list[tuple[Sequence[str], str, str]] = [(gap.names, gap.what, gap.reason) for gap in fleet.gaps]
     empty = {host for gap in fleet.gaps if gap.what == "no number" for host in gap.names}
     reasons = fleet.hosts["reason"][(fleet.hosts["reason"] != "") & ~fleet.hosts.index.isin(empty)]

@@ -49,7 +49,8 @@ def figures(fleet: Fleet) -> list[Figure]:
 
 
 def kinds(fleet: Fleet) -> pd.DataFrame:
-    """Return a row per host and kind of number: host, place (its group), kind, status, value (per cent worse), flags; the worst host first."""
+    """Return a row per host and kind of number: host, place (its group), kind, status, value (per cent worse), flags;
+    the worst host first."""
     from parsers.frames import pd
 
     names = fleet.numbers[["group", "program", "sweep", "title", "unit", "better"]]

@@ -108,7 +108,8 @@ def find_gaps(
     unreadable: Sequence[tuple[str, str]],
     due: tuple[float, float] | None,
 ) -> tuple[Gap, ...]:
-    """Return the gaps, hosts with one gap together. hostnames: those of `runs`. due: hosts without a number since the first time; the second is now."""
+    """Return the gaps, hosts with one gap together. hostnames: those of `runs`. due: hosts without a number since the
+    first time; the second is now."""
     rows: list[tuple[What, str, str]] = [
         ("no result", "", name) for name in expected if name not in hostnames
     ]
@@ -145,7 +146,8 @@ Lacking = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def find_lacking(numbers: pd.DataFrame, points: pd.DataFrame, hosts: pd.DataFrame) -> tuple[Lacking, Lacking]:
-    """Return the cells that some hosts ran in another way than most, and the numbers that hosts lack; several of a sweep as one."""
+    """Return the cells that some hosts ran in another way than most, and the numbers that hosts lack; several of a
+    sweep as one."""
     with_number = {int(str(n)): frozenset(rows["host"]) for n, rows in points.groupby("number")}
     unmatched, lacking = list[tuple[str, tuple[str, ...]]](), list[tuple[str, tuple[str, ...], str]]()
     for (group, *_), cell in numbers.groupby(["group", "program", "sweep", "axes"], sort=False):

@@ -67,7 +67,8 @@ _TOO_MANY: Final = 0.25
 """If more hosts look slow, the cause is not the hosts."""
 
 _OFTEN, _RARE = 0.1, 0.01
-"""The part of its numbers from which a host stands out; the part of fleets of equal hosts in which chance makes so many finds."""
+"""The part of its numbers from which a host stands out; the part of fleets of equal hosts in which chance makes so many
+finds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +76,13 @@ class Fleet:
     """What the hosts of some result files are.
 
     hosts, index: host, the worst first
-        group, status, sessions (that gave a number), odd (numbers), stands_out (more than chance makes), by_chance (chance may have made it),
-        missing (runs without a number), reason (why it is not judged), last (s since 1970 of its last number; NaN: none)
+        group, status, sessions (that gave a number), odd (numbers), stands_out (more than chance makes), by_chance
+        (chance may have made it), missing (runs without a number), reason (why it is not judged), last (s since 1970 of
+        its last number; NaN: none)
     numbers, a row is one number of a group
         group, tool, program, sweep, cell, point_id, number (its full name), the columns of `Measurements.series`,
-        baseline (sessions), hosts, median, spread, unseen (relative), worse_half (hosts, the worse of two groups), expected (finds by chance)
+        baseline (sessions), hosts, median, spread, unseen (relative), worse_half (hosts, the worse of two groups),
+        expected (finds by chance)
     points, a row is a number of a host
         number, host, status, value, sessions, change and worse (relative), z, reason, beyond_chance, flags
     odd: those of `points` that are not ok with columns of `numbers`, the worst host first, in it the worst number
@@ -146,9 +149,9 @@ def judge(
 ) -> Fleet:
     """Judge the hosts of some result files.
 
-    baseline: past sessions of good hosts; each group is compared with those of its own hardware. threshold: relative; what is less
-    worse is not slow. expected: hosts that should have a result. unreadable: files that cannot be read, with the reason. due: hosts
-    without a number since the first time, and now, in s since 1970.
+    baseline: past sessions of good hosts; each group is compared with those of its own hardware. threshold: relative;
+    what is less worse is not slow. expected: hosts that should have a result. unreadable: files that cannot be read,
+    with the reason. due: hosts without a number since the first time, and now, in s since 1970.
 
     Raises ExperimentError for rules in other units, UserError if no run gave a number that can be better or worse.
     """
@@ -304,8 +307,8 @@ def _chance(
 ) -> tuple[list[bool], list[bool]]:
     """Return which suspicious hosts stand out, and which chance alone may have made.
 
-    A host stands out that is slow, or a little slow everywhere, whose z is beyond that of equal hosts, or that is odd in a tenth of
-    its numbers and in more than chance makes. expected: finds that chance makes if all hosts are equal.
+    A host stands out that is slow, or a little slow everywhere, whose z is beyond that of equal hosts, or that is odd
+    in a tenth of its numbers and in more than chance makes. expected: finds that chance makes if all hosts are equal.
     """
     from scipy.special import pdtrc
 
@@ -350,7 +353,8 @@ def _worst_first(
 def _rerun(
     odd: pd.DataFrame, everywhere: Iterable[Everywhere], numbers: pd.DataFrame, hosts: pd.DataFrame, *, too_many: bool
 ) -> dict[str, tuple[str, ...]]:  # fmt: skip
-    """Return suspicious host → the sweeps to run again. too_many: only hosts that stand out, or break a rule of the site, if there are any."""
+    """Return suspicious host → the sweeps to run again. too_many: only hosts that stand out, or break a rule of the
+    site, if there are any."""
     suspicious = odd[odd["status"] == "suspicious"]
     rows = [*zip(suspicious["host"], suspicious["sweep"], strict=True)]
     rows += [

@@ -67,7 +67,8 @@ def _text(value: Any) -> str:  # noqa: ANN401
 
 
 def limits(rules: Iterable[Rule], number: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Return the floor and the tolerance of a number, a row of `Measurements.frame`. Raises ExperimentError if a floor has another unit."""
+    """Return the floor and the tolerance of a number, a row of `Measurements.frame`. Raises ExperimentError if a floor
+    has another unit."""
     floor = tolerance = None
     for rule in rules:
         if rule.fits(number):

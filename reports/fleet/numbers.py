@@ -19,7 +19,8 @@ NAME: Final = ["metric", "statistic", "kind", "labels", "unit", "better", "deriv
 
 
 def host_values(measurements: Measurements, sessions: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per value of the hosts: run, series, value, step, flags, host, group, evidence, cell (an index of equal ones of CELL)."""
+    """Return a row per value of the hosts: run, series, value, step, flags, host, group, evidence, cell (an index of
+    equal ones of CELL)."""
     runs = measurements.runs[measurements.runs["session"].isin(sessions.index)]
     cells = runs.groupby(CELL, sort=False).ngroup()
     values = measurements.values[measurements.values["run"].isin(runs.index)]

@@ -1,8 +1,8 @@
 """Whether slow hosts share a switch or a rack, by more than chance. Pure.
 
-Chance puts k or more of K slow hosts among the n of N hosts of a switch with the probability of the hypergeometric distribution, for
-each kind of hardware in its own hosts, so that a slow kind that fills a rack does not accuse the rack. Each switch has that chance, so
-it is multiplied by their number.
+Chance puts k or more of K slow hosts among the n of N hosts of a switch with the probability of the hypergeometric
+distribution, for each kind of hardware in its own hosts, so that a slow kind that fills a rack does not accuse the
+rack. Each switch has that chance, so it is multiplied by their number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def shared(
 ) -> list[tuple[str, tuple[str, ...], float]]:
     """Return the places that have more suspects than chance makes: place, its suspects, the chance.
 
-    kinds: the judged hosts, those of one hardware together. places: switch or rack → its hosts; a host may be in several.
+    kinds: the judged hosts, those of one hardware together. places: switch or rack → its hosts; a host may be in
+    several.
     """
     strata = [frozenset(kind) for kind in kinds]
     judged = frozenset[str]().union(*strata)
@@ -46,7 +47,8 @@ def shared(
 
 
 def warn_shared(fleet: Fleet, places: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return a line for each switch or rack with too many slow hosts. Names with and without a domain are the same host."""
+    """Return a line for each switch or rack with too many slow hosts. Names with and without a domain are the same
+    host."""
     listed_hosts = {host for hosts in places.values() for host in hosts}
 
     def host(name: str) -> str:

@@ -29,7 +29,8 @@ Fields = dict[int, dict[str, Any]]
 """Number → what it is, for programs."""
 
 VERDICTS: Final = ("failed", "gone", "regressed", "suspicious", "recovered", "improved", "changed")
-"""The words of a move, the worst first. recovered: it regressed, and is not worse any more; changed: from 0 or below, which is not judged."""
+"""The words of a move, the worst first. recovered: it regressed, and is not worse any more; changed: from 0 or below,
+which is not judged."""
 
 MAX_ROWS: Final = 12
 """Moves that a terminal lists."""
@@ -46,7 +47,8 @@ _COLUMNS: Final = (
 
 
 def document(history: History, *, everything: bool = False, hint: str = "", page_title: str = "") -> Document:
-    """Return the verdict and the table of what moved. everything: all moves. page_title: of a page, with figures and details."""
+    """Return the verdict and the table of what moved. everything: all moves. page_title: of a page, with figures and
+    details."""
     moves = moves_table(history)
     columns = [c for c in _COLUMNS if c.name != "host" or history.numbers["machine"].nunique() > 1]
     table = Table.from_frame(moves, *columns, id="moves", most=10_000 if everything else MAX_ROWS)
@@ -124,7 +126,8 @@ def _date(at: float) -> str:
 
 
 def moves_table(history: History) -> pd.DataFrame:
-    """Return one row per move, the worst and newest first: the columns of _COLUMNS with machine, number, `before` and `after` as quantities, flags."""
+    """Return one row per move, the worst and newest first: the columns of _COLUMNS with machine, number, `before` and
+    `after` as quantities, flags."""
     moves = history.moves
     shown = moves[(moves["word"] != "changed") | moves["before"].map(lambda value: not base(value))]
     rows = shown.join(history.numbers.drop(columns="kind"), on="number").join(

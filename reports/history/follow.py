@@ -1,4 +1,5 @@
-"""Result files of many sessions to frames: the sessions of each number, where it moved, and what changed on the machine then. Pure.
+"""Result files of many sessions to frames: the sessions of each number, where it moved, and what changed on the machine
+then. Pure.
 
 What one boot of a machine did within an hour is one session. `reports.verdicts.history` finds the steps.
 """
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MIN_SESSIONS: Final = 10
-"""Of a step of 8 % at 0.5 % noise, 5 sessions on either side are found always, 4 and 4 never; 10 and 3 nine in ten times."""
+"""Of a step of 8 % at 0.5 % noise, 5 sessions on either side are found always, 4 and 4 never; 10 and 3 nine in ten
+times."""
 MIN_BEFORE: Final = 3
 """Sessions with a number before it can be missing, and sessions without it if none of them ran its sweep."""
 
@@ -41,10 +43,12 @@ class History:
     sessions     one row per session that started a run, by machine and time: machine, time, started_utc, file, session_number, clock,
                  recorded (how many sessions count as this one), has_numbers
     numbers      one row per number of a machine: CELL, series, cell, title (for people), NAME, is_judged, is_down (it regressed and is still
-                 worse), unseen and unseen_recently (the largest step that is not seen, relative; NaN of a number that moved)
+                 worse), unseen and unseen_recently (the largest step that is not seen, relative; NaN of a number that
+                 moved)
     points       one row per number and session, by time: number, session, value (the median of the repeats), low, high, runs, flags
     moves        one row per step ("step"), slow change ("drift"), outlying last sessions ("recent") and missing number ("gone"): _MOVE.
-                 `session` is the first after it, `earlier` the last before it, `index` its index in the points of the number
+                 `session` is the first after it, `earlier` the last before it, `index` its index in the points of the
+                 number
     differences  what the machine recorded differently, and how many sessions off: (earlier, session) of each step
     """
 
@@ -72,7 +76,8 @@ class History:
 
 
 def build(results: Results, *, threshold: float = verdicts.MATTERS) -> History:
-    """Follow every number of every machine over its sessions. Raises UserError if there is no number, or ruptures is not installed."""
+    """Follow every number of every machine over its sessions. Raises UserError if there is no number, or ruptures is
+    not installed."""
     machines, left_out = of_hosts(results)
     measurements = measure(results)
     usable = {(machine.file, machine.session.session) for machine in machines}
@@ -206,8 +211,8 @@ def _gone(
 ) -> Iterator[dict[str, Any]]:
     """Yield the numbers that MIN_BEFORE sessions of a machine had and none has since.
 
-    If its cell is not run any more, every session from the first with the number to the last ran the cell, and one since ran its
-    sweep or there are MIN_BEFORE since: a number that is measured once a week is not gone in between.
+    If its cell is not run any more, every session from the first with the number to the last ran the cell, and one
+    since ran its sweep or there are MIN_BEFORE since: a number that is measured once a week is not gone in between.
     """
     sweeps = set(zip(runs["machine"], runs["position"], runs["tool"], runs["sweep"], strict=True))
     cells = dict(iter(runs.groupby(list(CELL))))
@@ -237,7 +242,8 @@ _UNUSED: Final = ("disturbed", "misplaced")
 
 
 def _why(runs: pd.DataFrame) -> tuple[str, str]:
-    """Return what became of the runs of a cell, and the most frequent reason: ("failed", "exit status 7: memory error")."""
+    """Return what became of the runs of a cell, and the most frequent reason: ("failed", "exit status 7: memory
+    error")."""
     if runs.empty:
         return "not run", "not run any more"
     failed = runs[~runs["valid"] | ~runs["status"].isin(["ok", "interrupted", *_UNUSED])]
@@ -257,7 +263,8 @@ def _differences(
     sessions: pd.DataFrame,
     results: Results,
 ) -> dict[tuple[int, int], tuple[Fingerprint, int]]:
-    """Return what was recorded differently at each step; if nothing was, one session to either side: noise moves its place."""
+    """Return what was recorded differently at each step; if nothing was, one session to either side: noise moves its
+    place."""
     members = rows.groupby("evidence").groups
     counted = dict(iter(runs[runs["counts"]].groupby("evidence")))
 
@@ -286,7 +293,8 @@ _PLACED: Final = {"pus": "PUs", "memory_nodes": "memory nodes", "thread_count": 
 
 
 def _programs(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return ("fio 3.33", "fio 3.36") of the programs that both sessions ran, with "PUs of SWEEP" of the cells that both have."""
+    """Return ("fio 3.33", "fio 3.36") of the programs that both sessions ran, with "PUs of SWEEP" of the cells that
+    both have."""
     table = differences.programs(before, after)
     cell = ["sweep", "point_id"]
     left, right = (side.drop_duplicates(cell)[[*cell, *_PLACED]] for side in (before, after))

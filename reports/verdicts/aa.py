@@ -54,7 +54,8 @@ class SelfCheck:
 def self_check(
     samples: Sequence[Sample], rules: Rules | None = None, *, splits: int = SPLITS, seed: int = 1
 ) -> SelfCheck:
-    """Compare halves of side A `splits` times. By sessions, all cells alike, if there are four or more of them; else by runs.
+    """Compare halves of side A `splits` times. By sessions, all cells alike, if there are four or more of them; else by
+    runs.
 
     Halves of one session are interleaved: no session noise is added. The same seed gives the same splits.
     """

@@ -1,4 +1,5 @@
-"""Two stages: what looks changed is measured again, and only the fresh runs decide. Pure; `orchestrator.run.rerun` measures.
+"""Two stages: what looks changed is measured again, and only the fresh runs decide. Pure; `orchestrator.run.rerun`
+measures.
 
 The first stage may be generous, since nothing rests on it: the luck that made a cell look changed is not in the fresh
 runs. Per minute of machine time no other rule finds as much (measurement guide, sections 0 and 2).
@@ -26,7 +27,8 @@ REPEATS = 5
 def fresh_repeats(decision: Decision) -> int:
     """Return how many fresh runs a side a cell gets: as many as decided the first time, and at least five.
 
-    Who made ten needed them: with 5 % of the runs slowed by something, five fresh ones find 9 of 15 changes of 5 % that ten found 13 of.
+    Who made ten needed them: with 5 % of the runs slowed by something, five fresh ones find 9 of 15 changes of 5 % that
+    ten found 13 of.
     """
     return max(REPEATS, decision.n_a, decision.n_b)
 
@@ -53,13 +55,14 @@ def settle(
 ) -> tuple[Family, ...]:
     """Return the families of the first stage with the verdicts that the fresh runs give.
 
-    `fresh` has the keys and families of the first stage. `asked`: the keys that were to be measured again (those that `screen`
-    returns if not given); what could not be is inconclusive whatever it was. The other cells cannot have regressed or
-    improved, and keep their word.
+    `fresh` has the keys and families of the first stage. `asked`: the keys that were to be measured again (those that
+    `screen` returns if not given); what could not be is inconclusive whatever it was. The other cells cannot have
+    regressed or improved, and keep their word.
 
-    Where both sides were measured again, in turns, the screening cannot have helped the verdict. Where only B was, A's runs
-    are those that made the cell look changed: then every cell of the sweep counts as a test, and the session noise is that
-    of the first stage, since the cells that are left are not like the others. What the sweep said of the variance is kept.
+    Where both sides were measured again, in turns, the screening cannot have helped the verdict. Where only B was, A's
+    runs are those that made the cell look changed: then every cell of the sweep counts as a test, and the session noise
+    is that of the first stage, since the cells that are left are not like the others. What the sweep said of the
+    variance is kept.
     """
     rules = rules or Rules()
     by_family = group_by(fresh, lambda sample: sample.family)

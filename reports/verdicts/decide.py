@@ -43,7 +43,8 @@ def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family
     """Return the verdicts, a Family per `Sample.family`, in the order in which families first appear.
 
     Not tested, and so inconclusive with a reason: cells with fewer than two runs on a side, and cells with a value that
-    is 0 or negative, which has no log, or a level; what is 0 in all runs of both sides is the same. Raises ValueError for values that are not finite.
+    is 0 or negative, which has no log, or a level; what is 0 in all runs of both sides is the same. Raises ValueError
+    for values that are not finite.
     """
     rules = rules or Rules()
     _check(samples, rules)
@@ -79,7 +80,8 @@ class _Between:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The cells of a family in arrays (G,), NaN where a cell has no such number. Shifts and variances are those of logs."""
+    """The cells of a family in arrays (G,), NaN where a cell has no such number. Shifts and variances are those of
+    logs."""
 
     tested: NDArray[np.bool_]
     shift: Array  # of b against a, its sign turned: above 0 is worse
@@ -139,7 +141,8 @@ def _measured(name: str, samples: Sequence[Sample], rules: Rules) -> _Measured:
 def _common_tau(families: Sequence[_Measured]) -> float:
     """Return the session noise that the families too small to learn from show together; TAU_ASSUMED where that is less.
 
-    A sweep of 6 cells by 8 metrics has 48 shifts: they do not know the noise of each metric, but they know when 1 % is wrong.
+    A sweep of 6 cells by 8 metrics has 48 shifts: they do not know the noise of each metric, but they know when 1 % is
+    wrong.
     """
     import numpy as np
 
@@ -207,8 +210,9 @@ def _family(measured: _Measured, rules: Rules, common: float) -> Family:
 def _intervals(
     cells: _Cells, at: NDArray[np.int_], total: Array, total_df: Array, of_sessions: Array, tau_df: float
 ) -> tuple[Array, Array]:
-    """Return the ends of the 95 % intervals of the shifts: where ranks decide those of the ranks, which know nothing of sessions, with
-    the noise between sessions. No end is nearer than the last digit: repeats do not show what all of them hide."""
+    """Return the ends of the 95 % intervals of the shifts: where ranks decide those of the ranks, which know nothing of
+    sessions, with the noise between sessions. No end is nearer than the last digit: repeats do not show what all of
+    them hide."""
     import numpy as np
 
     shift, low, high = cells.shift[at], cells.rank_low[at], cells.rank_high[at]
@@ -307,7 +311,8 @@ def _between(sides: Iterable[tuple[Array, Sequence[int]]]) -> list[_Between]:
 
 
 def _tau(measured: _Measured, rules: Rules, common: float) -> tuple[float, TauSource, float]:
-    """Return (τ, where it comes from, its degrees of freedom). `common`: what small families are given (`_common_tau`)."""
+    """Return (τ, where it comes from, its degrees of freedom). `common`: what small families are given
+    (`_common_tau`)."""
     cells, at, variance, apart = measured.cells, measured.at, measured.variance, measured.apart
     if all(s.interleaved for s in measured.samples):
         return 0.0, "interleaved", estimate.TAU_DF

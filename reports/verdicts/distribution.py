@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SHIFT = 0.05
-"""A mode whose share of the samples moves by so much is a mode shift (a cache's hit rate), even if the median stands."""
+"""A mode whose share of the samples moves by so much is a mode shift (a cache's hit rate), even if the median
+stands."""
 
 _EXACT = 20_000  # splits; beyond, so many random ones
 _RANDOM = 5_000
@@ -81,8 +82,8 @@ class ShapeDecision:
 
 
 def judge_shapes(cells: Iterable[Shapes], *, seed: int = 1) -> tuple[ShapeDecision, ...]:
-    """Compare the shapes of one metric's cells, of which one at a time is held: they are large. Runs without a sample are left out;
-    cells without one on a side, too."""
+    """Compare the shapes of one metric's cells, of which one at a time is held: they are large. Runs without a sample
+    are left out; cells without one on a side, too."""
     import numpy as np
 
     found = [
@@ -103,8 +104,8 @@ def _judged(cell: Shapes, seed: int) -> ShapeDecision:
 
 
 def by_chance(p: float | None, least_p: float | None) -> bool:
-    """Does an exchange of runs between the sides explain how far apart they are? p is beyond 5 %, and beyond the lowest that so few
-    runs can give."""
+    """Does an exchange of runs between the sides explain how far apart they are? p is beyond 5 %, and beyond the lowest
+    that so few runs can give."""
     return p is not None and p > max(0.05, least_p or 0.0)
 
 
@@ -171,7 +172,8 @@ def _distances(middles: Array, counts: Array, splits: NDArray[np.bool_]) -> Arra
 
 @functools.lru_cache(maxsize=4)  # most cells have as many runs; up to some MB each
 def _splits(runs: int, n_a: int, seed: int) -> NDArray[np.bool_]:
-    """Return the ways to give so many runs a side of `n_a`, (S, runs): all of them, or _RANDOM by chance where there are more."""
+    """Return the ways to give so many runs a side of `n_a`, (S, runs): all of them, or _RANDOM by chance where there
+    are more."""
     import numpy as np
 
     rng = random.Random(seed)

@@ -1,7 +1,8 @@
 """Effect, variance and session noise: the formulas of the verdict, over many cells at once. Logs in, logs out.
 
 Arrays have one row per cell (G cells). Sources: Hodges and Lehmann 1963 (shift); Smyth, Stat. Appl. Genet. Mol. Biol. 3
-(2004), as limma does it (moderated variance); Satterthwaite 1946 (degrees of freedom of a sum); Benjamini and Hochberg 1995.
+(2004), as limma does it (moderated variance); Satterthwaite 1946 (degrees of freedom of a sum); Benjamini and Hochberg
+1995.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ def squares(x: Array, sessions: Sequence[int]) -> tuple[Array, int]:
 
 
 def unseen(x: Array) -> Array:
-    """Return the variance of a run, (G,), of cells whose repeats are all equal and whose last digit is not known: that of a
-    digit as large as the smallest difference between any two values of the cell, or FINEST. `x`: (G, n)."""
+    """Return the variance of a run, (G,), of cells whose repeats are all equal and whose last digit is not known: that
+    of a digit as large as the smallest difference between any two values of the cell, or FINEST. `x`: (G, n)."""
     import numpy as np
 
     steps = np.diff(np.sort(x, axis=1), axis=1)
@@ -145,8 +146,8 @@ def session_noise(shift: Array, variance: Array, per_tau: Array) -> tuple[float,
 def noise_of_sessions(between: Sequence[float], run_variance: Sequence[float]) -> float:
     """Return the sd from session to session, of cells with several sessions on a side. At least TAU_LEAST.
 
-    between: per cell the variance of the logs of its session medians about the mean of their side; run_variance: the variance
-    that a session median has from its runs alone.
+    between: per cell the variance of the logs of its session medians about the mean of their side; run_variance: the
+    variance that a session median has from its runs alone.
     """
     import numpy as np
 
@@ -173,8 +174,9 @@ UNLUCKY: Final = 0.1
 def together(of_runs: Array, df: Array, of_sessions: Array, tau_df: float) -> tuple[Array, Array]:
     """Return (variance of the shifts, its degrees of freedom) from what runs and sessions make of it.
 
-    Satterthwaite's weights, but of the runs by as much as their variance may be (its upper bound at 90 %): of two repeats that agree
-    by luck next to nothing would be left beside an assumed noise of sessions, with whose 30 degrees of freedom luck would be certain.
+    Satterthwaite's weights, but of the runs by as much as their variance may be (its upper bound at 90 %): of two
+    repeats that agree by luck next to nothing would be left beside an assumed noise of sessions, with whose 30 degrees
+    of freedom luck would be certain.
     """
     from scipy.special import chdtri
 
@@ -217,8 +219,8 @@ def false_discovery(p: Array, among: int = 0) -> Array:
 
 
 def outliers(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
-    """Tell which cells hold a run more than `limit` robust sd off. `x`: (G, n), logs about the median of their own side;
-    `quantum`: (G,), a floor of the sd."""
+    """Tell which cells hold a run more than `limit` robust sd off. `x`: (G, n), logs about the median of their own
+    side; `quantum`: (G,), a floor of the sd."""
     import numpy as np
 
     spread = np.maximum(1.4826 * np.median(np.abs(x), axis=1), quantum)
@@ -230,8 +232,8 @@ _EXACT: Final = 50
 
 
 def interval_of_ranks(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return the 95 % interval of the Hodges-Lehmann shifts that belongs to the test of Mann and Whitney (Moses), lower and upper ends,
-    (G,) each: without ties it excludes 0 where the test says p < 0.05, and only there."""
+    """Return the 95 % interval of the Hodges-Lehmann shifts that belongs to the test of Mann and Whitney (Moses), lower
+    and upper ends, (G,) each: without ties it excludes 0 where the test says p < 0.05, and only there."""
     import numpy as np
 
     k = _largest_evidence(a.shape[1], b.shape[1])
@@ -242,7 +244,8 @@ def interval_of_ranks(a: Array, b: Array) -> tuple[Array, Array]:
 
 @functools.cache
 def _ways(n_a: int, n_b: int) -> tuple[int, ...]:
-    """Return in how many ways each U of Mann and Whitney comes about, from 0 to n_a · n_b ÷ 2: the coefficients of a Gaussian binomial."""
+    """Return in how many ways each U of Mann and Whitney comes about, from 0 to n_a · n_b ÷ 2: the coefficients of a
+    Gaussian binomial."""
     ways = [1] + [0] * (n_a * n_b // 2)
     for i in range(1, n_a + 1):
         for u in range(len(ways) - 1, n_b + i - 1, -1):
@@ -264,9 +267,9 @@ def _largest_evidence(n_a: int, n_b: int) -> int:
 def p_of_ranks(a: Array, b: Array) -> Array:
     """Return the two-sided p of Mann and Whitney, (G,). a: (G, n_A), b: (G, n_B).
 
-    Exact up to 50 runs a side and without ties, else the normal approximation, which at 10 + 10 runs can give no p below
-    2e-4 where 1e-5 is true: too little for a sweep of hundreds of cells. `scipy.stats.mannwhitneyu` says the same, and takes half a
-    second and 50 MiB to import.
+    Exact up to 50 runs a side and without ties, else the normal approximation, which at 10 + 10 runs can give no p
+    below 2e-4 where 1e-5 is true: too little for a sweep of hundreds of cells. `scipy.stats.mannwhitneyu` says the
+    same, and takes half a second and 50 MiB to import.
     """
     import numpy as np
 
@@ -297,8 +300,8 @@ def _p_exact(n_a: int, n_b: int) -> Array:
 
 
 def _p_of_normal(u: Array, ordered: Array, n_a: int, n_b: int) -> Array:
-    """Return the two-sided p of each U that is the smaller one, by the normal distribution, with what ties take from its variance and the
-    half that makes it continuous. `ordered`: the values of both sides, rising, (G, n_A + n_B)."""
+    """Return the two-sided p of each U that is the smaller one, by the normal distribution, with what ties take from
+    its variance and the half that makes it continuous. `ordered`: the values of both sides, rising, (G, n_A + n_B)."""
     import numpy as np
     from scipy.special import ndtr
 

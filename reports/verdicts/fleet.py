@@ -1,16 +1,19 @@
 """Which hosts of a group of equal machines are slow. Section 3 of the measurement guide.
 
-The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones), asks of one
-group at a time, and gives one `Metric` for each cell and metric. Two stages: one session a host shows who is *suspicious*; two more sessions of
-those say who is slow. One session of 1000 good hosts accuses ten or more; the second stage brings that to about one.
+The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones), asks
+of one group at a time, and gives one `Metric` for each cell and metric. Two stages: one session a host shows who is
+*suspicious*; two more sessions of those say who is slow. One session of 1000 good hosts accuses ten or more; the second
+stage brings that to about one.
 
-A fault is there in every session, a disturbance is not: slow is a host whose every session is worse by the threshold. Where one session
-in 20 is slowed by something (8 %), that takes the good hosts accused from 4.2 in 1000 to 0.3, and of hosts that are 5 % slow
-finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3: 1000 hosts, sd 1.2 %, 20 slow).
+A fault is there in every session, a disturbance is not: slow is a host whose every session is worse by the threshold.
+Where one session in 20 is slowed by something (8 %), that takes the good hosts accused from 4.2 in 1000 to 0.3, and of
+hosts that are 5 % slow finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3:
+1000 hosts, sd 1.2 %, 20 slow).
 
-z above 3 is no evidence where many numbers of many hosts are looked at: of fleets of 8 equal hosts with 54 numbers, noise of
-3 to 10 % from run to run and 2 to 5 % from session to session, it accused somebody in 29 to 75 of 100, of 40 hosts in 48 to 84.
-So the z that is asked for grows with the number of comparisons, and the hosts' own sessions count in the spread.
+z above 3 is no evidence where many numbers of many hosts are looked at: of fleets of 8 equal hosts with 54 numbers,
+noise of 3 to 10 % from run to run and 2 to 5 % from session to session, it accused somebody in 29 to 75 of 100, of 40
+hosts in 48 to 84. So the z that is asked for grows with the number of comparisons, and the hosts' own sessions count in
+the spread.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ from parsers.measurement import Direction
 from reports.verdicts.model import STEPS, base, relative
 
 Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
-"""suspicious: too few sessions to accuse, or sessions that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
-as much (other DIMMs, turbo); unknown: nothing to compare with."""
+"""suspicious: too few sessions to accuse, or sessions that disagree; slow, broken: 3 % and 10 % worse, beyond the
+spread of the others; fast: better by as much (other DIMMs, turbo); unknown: nothing to compare with."""
 
 LEAST_HOSTS = 8
 FEW = f"fewer than {LEAST_HOSTS} hosts"
@@ -36,13 +39,14 @@ CONFIRMED = 3
 
 SUSPICIOUS_Z, SLOW_Z, EVERYWHERE_Z = 2.5, 3.0, 3.5
 SEEN_MARGIN = 2.0
-"""Of hosts so many spreads worse than what each of three sessions must be, 74 to 82 of 100 are at least suspicious (8, 18 and 40 hosts with 54
-numbers, 3 to 10 % of noise, simulated)."""
+"""Of hosts so many spreads worse than what each of three sessions must be, 74 to 82 of 100 are at least suspicious (8,
+18 and 40 hosts with 54 numbers, 3 to 10 % of noise, simulated)."""
 EFFECT, BROKEN = 0.03, 0.10
 HALF = 0.4
 """Of two groups of hosts that are apart, more than so many in the smaller: which of them is slow, nobody can tell."""
 FALSE, FALSE_EVERYWHERE = 0.05, 0.01
-"""The share of fleets of equal hosts in which chance alone may accuse one: in a number, and of being slow everywhere."""
+"""The share of fleets of equal hosts in which chance alone may accuse one: in a number, and of being slow
+everywhere."""
 
 MAD: Final = 1.4826
 """Standard deviations in a median absolute deviation, of normal noise."""
@@ -79,8 +83,8 @@ DISAGREE: Final = "its sessions disagree"
 CHANCE: Final = "may be chance"
 BY_THRESHOLD: Final = "by the threshold alone"
 BY_SPREAD: Final = "by the spread alone"
-"""By which of the two rules a host of fewer than three sessions is suspicious: worse by the threshold, though inside what the hosts scatter by; or
-beyond what they scatter by, though not by the threshold. "" where it is both."""
+"""By which of the two rules a host of fewer than three sessions is suspicious: worse by the threshold, though inside
+what the hosts scatter by; or beyond what they scatter by, though not by the threshold. "" where it is both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +155,8 @@ def worst(*statuses: Status) -> Status:
 
 
 def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Fleet:
-    """Return what each host of a group is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
+    """Return what each host of a group is in each metric, and over all. `threshold`: relative, below it nothing is
+    slow."""
     false = FALSE / max(1.0, comparisons(metrics))
     strips = tuple(_strip(metric, threshold, false) for metric in metrics)
     statuses: dict[str, Status] = {}
@@ -162,10 +167,11 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
 
 
 def comparisons(metrics: Sequence[Metric]) -> float:
-    """Return how many independent comparisons of a host with the others there are: hosts × numbers that do not move together.
+    """Return how many independent comparisons of a host with the others there are: hosts × numbers that do not move
+    together.
 
-    What puts the same sessions in the same order (a rate and the time of the same work) is one number. Of others those that
-    correlate count as less: 1 + (m - 1)(1 - mean r²), as Nyholt has it (Am. J. Hum. Genet. 74, 2004).
+    What puts the same sessions in the same order (a rate and the time of the same work) is one number. Of others those
+    that correlate count as less: 1 + (m - 1)(1 - mean r²), as Nyholt has it (Am. J. Hum. Genet. 74, 2004).
     """
     import numpy as np
 
@@ -255,13 +261,14 @@ def _by_chance(metric: Metric, middle: float, spread: float, noise: float, thres
 
 
 def _half(metric: Metric, threshold: float) -> float:
-    """Half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in something."""
+    """Half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in
+    something."""
     return max(threshold / 2, STEPS * metric.resolution)
 
 
 def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> tuple[str, ...]:
-    """Return the worse hosts where the hosts fall into two groups of about as many, further apart than twice what either
-    spans, and than `least`: the median is then of neither, and the spread is the distance of the two."""
+    """Return the worse hosts where the hosts fall into two groups of about as many, further apart than twice what
+    either spans, and than `least`: the median is then of neither, and the spread is the distance of the two."""
     names = sorted(of_host, key=of_host.__getitem__)
     values = [of_host[name] for name in names]
     cut = max(range(1, len(names)), key=lambda i: values[i] - values[i - 1])
@@ -279,8 +286,9 @@ def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> t
 
 
 def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple[float, float]:
-    """Return (sd of a session of a host, its degrees of freedom): the median over the hosts, that one outlying host decides nothing.
-    (0, 0) of fewer than `least`: where most hosts ran once, their own spread has the noise of sessions in it.
+    """Return (sd of a session of a host, its degrees of freedom): the median over the hosts, that one outlying host
+    decides nothing. (0, 0) of fewer than `least`: where most hosts ran once, their own spread has the noise of sessions
+    in it.
 
     The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and worth half as much as the mean; a quarter is
     what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
@@ -302,8 +310,8 @@ def _of_median(sessions: int) -> float:
 
 
 def _beyond(false: float, values: int, df: float) -> float:
-    """Return the z that a share `false` of equal hosts exceeds: t, since the spread is known from so many values (whose MAD is
-    worth less than half of them; of a short baseline it is assumed) and from the hosts' own sessions."""
+    """Return the z that a share `false` of equal hosts exceeds: t, since the spread is known from so many values (whose
+    MAD is worth less than half of them; of a short baseline it is assumed) and from the hosts' own sessions."""
     from scipy.special import stdtrit
 
     return float(-stdtrit(max(values, LEAST_HOSTS) / 2 + df, false))
@@ -379,8 +387,8 @@ def _status(
 def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]:
     """Find the hosts whose mean z over all metrics stands out: a fault too small for each metric alone.
 
-    `least`: the mean distance from which on it is one; half of the numbers lie worse by half of that. The kernels of one run share its noise: of 15 hosts that are alike to 0.5 %
-    one was 0.7 % worse in six numbers, which were three.
+    `least`: the mean distance from which on it is one; half of the numbers lie worse by half of that. The kernels of
+    one run share its noise: of 15 hosts that are alike to 0.5 % one was 0.7 % worse in six numbers, which were three.
     """
     of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(
         list

@@ -1,6 +1,7 @@
 """Where a series of sessions changed. Section 3 of the measurement guide.
 
-Kernel change-point detection (Arlot, Celisse, Harchaoui 2019) on the session medians. It needs ruptures, an optional extra.
+Kernel change-point detection (Arlot, Celisse, Harchaoui 2019) on the session medians. It needs ruptures, an optional
+extra.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def changes(values: Sequence[float], better: Direction, *, threshold: float = MA
 
     One session may hide a step (a good day after it): what is found with that session aside stands where that is more.
 
-    Values in the metric's base unit. Raises UserError where ruptures is not installed, ValueError for values that are not
-    finite.
+    Values in the metric's base unit. Raises UserError where ruptures is not installed, ValueError for values that are
+    not finite.
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")
@@ -83,9 +84,9 @@ def _cuts(values: Sequence[float]) -> list[int]:
 
 
 def _hidden_cuts(values: Sequence[float]) -> list[int]:
-    """Return the steps that are found with one outlier as its nearer neighbour was, if then no other session is one and LASTING sessions lie
-    on either side. With two of them set aside, of numbers with two modes up to four times as many series without a step would have one
-    (docs/history.md): such a series is left as it is."""
+    """Return the steps that are found with one outlier as its nearer neighbour was, if then no other session is one and
+    LASTING sessions lie on either side. With two of them set aside, of numbers with two modes up to four times as many
+    series without a step would have one (docs/history.md): such a series is left as it is."""
     if len(values) < 2 * LASTING:
         return []
     noise = NEIGHBOURS * median(abs(b - a) for a, b in itertools.pairwise(values))
@@ -109,9 +110,9 @@ def _beside(values: Sequence[float], i: int) -> list[float]:
 
 
 OUTLIER = 4.0
-"""benchmarks/history_steps.py: of series without a step, of 10 to 40 sessions, at most 7 in 1000 more have one because a hidden step is looked for: of normal noise, with
-spikes in 5 or 10 of 100 sessions, with memory (.5); of two modes 15. Of 12 sessions with a step of 20 % in their middle and one outlier behind it 98 in 100 are found, 36
-without."""
+"""benchmarks/history_steps.py: of series without a step, of 10 to 40 sessions, at most 7 in 1000 more have one because
+a hidden step is looked for: of normal noise, with spikes in 5 or 10 of 100 sessions, with memory (.5); of two modes 15.
+Of 12 sessions with a step of 20 % in their middle and one outlier behind it 98 in 100 are found, 36 without."""
 
 NEIGHBOURS = 1.048
 """Standard deviations in the median difference of neighbours, of normal noise: no step and no outlier moves it."""
@@ -122,9 +123,10 @@ def _parts(values: Sequence[float], cuts: Sequence[int]) -> list[Sequence[float]
 
 
 def unseen(values: Sequence[float], found: Sequence[Change]) -> float:
-    """Return how large a step may be that is not seen in a series, relative: UNSEEN robust standard deviations of the sessions about the levels
-    between the steps that were found; and no less than what the levels on either side of any session differ by, SHORTEST sessions or more
-    on each side: a step that is there and was not found is never larger than what is said."""
+    """Return how large a step may be that is not seen in a series, relative: UNSEEN robust standard deviations of the
+    sessions about the levels between the steps that were found; and no less than what the levels on either side of any
+    session differ by, SHORTEST sessions or more on each side: a step that is there and was not found is never larger
+    than what is said."""
     middle, parts = median(values), _parts(values, [change.index for change in found])
     if not base(middle):
         return 0.0
@@ -152,7 +154,8 @@ def _medians(values: Sequence[float]) -> list[float]:
 
 
 UNSEEN = 4.0
-"""Robust standard deviations of the sessions: of steps of 4 sd, five sessions on either side are found in 73 of 100, seven in 98."""
+"""Robust standard deviations of the sessions: of steps of 4 sd, five sessions on either side are found in 73 of 100,
+seven in 98."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +169,9 @@ class Recent(Move):
 def recent(
     values: Sequence[float], found: Sequence[Change], better: Direction, *, threshold: float = MATTERS, among: int = 1
 ) -> Recent | None:  # fmt: skip
-    """Return what the last sessions say, of as many as lie outside, to one side and by the threshold: further off their level than chance makes
-    the last session of one of `among` such series, and than OUTSIDE times any session before. None of a series whose last step is as new."""
+    """Return what the last sessions say, of as many as lie outside, to one side and by the threshold: further off their
+    level than chance makes the last session of one of `among` such series, and than OUTSIDE times any session before.
+    None of a series whose last step is as new."""
     start = found[-1].index if found else 0
     for count in range(min(RECENT, len(values) - start - SHORTEST), 0, -1):
         head, tail = values[:-count], values[-count:]
@@ -182,7 +186,8 @@ def recent(
 
 
 def unseen_recently(values: Sequence[float], found: Sequence[Change], *, among: int = 1) -> float:
-    """Return how large a step in the last RECENT sessions may be that `recent` does not tell, relative: two standard deviations more than it asks."""
+    """Return how large a step in the last RECENT sessions may be that `recent` does not tell, relative: two standard
+    deviations more than it asks."""
     level, sd, most = _level(values, found)
     return (
         max((_beyond(len(values), among) + 2) * sd, OUTSIDE * most + 2 * sd) / level if base(level) else 0.0
@@ -190,7 +195,8 @@ def unseen_recently(values: Sequence[float], found: Sequence[Change], *, among: 
 
 
 def _level(values: Sequence[float], found: Sequence[Change]) -> tuple[float, float, float]:
-    """Return the level behind the last step, the robust standard deviation of the sessions about the levels, and how far off any of them is."""
+    """Return the level behind the last step, the robust standard deviation of the sessions about the levels, and how
+    far off any of them is."""
     parts = _parts(values, [change.index for change in found])
     off = [v - median(part) for part in parts for v in part]
     level = median(parts[-1])
@@ -199,8 +205,9 @@ def _level(values: Sequence[float], found: Sequence[Change]) -> tuple[float, flo
 
 
 def _beyond(sessions: int, among: int) -> float:
-    """Return the z that the last session of one of so many series without a step exceeds in FALSE_RECENT of the cases: t, as the spread is known
-    by a MAD, which is worth less than half of the sessions; the level is a median of them, too."""
+    """Return the z that the last session of one of so many series without a step exceeds in FALSE_RECENT of the cases:
+    t, as the spread is known by a MAD, which is worth less than half of the sessions; the level is a median of them,
+    too."""
     from scipy.special import stdtrit
 
     z = float(-stdtrit(sessions / 2, FALSE_RECENT / 2 / max(among, 1)))
@@ -212,14 +219,15 @@ RECENT = LASTING - 1
 
 OUTSIDE = 1.5
 FALSE_RECENT = 0.02
-"""benchmarks/last_sessions.py: of histories of noise alone, of 10 to 60 sessions and 2 or 20 numbers, 0 to 3.5 in 100 have one whose last sessions are named
-(normal, 1 and 3 %), with memory up to 9. A session that is 8 sd off is named where it is the last and none was so far off before."""
+"""benchmarks/last_sessions.py: of histories of noise alone, of 10 to 60 sessions and 2 or 20 numbers, 0 to 3.5 in 100
+have one whose last sessions are named (normal, 1 and 3 %), with memory up to 9. A session that is 8 sd off is named
+where it is the last and none was so far off before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift(Move):
-    """A series that moved little by little, from the first session to the last by the line through it, or by its levels: no session is the first of a
-    step that counts."""
+    """A series that moved little by little, from the first session to the last by the line through it, or by its
+    levels: no session is the first of a step that counts."""
 
     word: Literal["regressed", "improved"]
     straight: bool  # is it a line, and not small steps?
@@ -228,9 +236,9 @@ class Drift(Move):
 def drift(
     values: Sequence[float], at: Sequence[float], found: Sequence[Change], better: Direction, *, threshold: float = MATTERS
 ) -> Drift | None:  # fmt: skip
-    """Return the drift of a series in which steps were found, if one straight line over time (median of the slopes of all pairs) is nearer to its values
-    than the levels between the steps and leaves little more than noise, and moves by the threshold; or if no step does, and all of them together do.
-    `at`: when each session was, s."""
+    """Return the drift of a series in which steps were found, if one straight line over time (median of the slopes of
+    all pairs) is nearer to its values than the levels between the steps and leaves little more than noise, and moves by
+    the threshold; or if no step does, and all of them together do. `at`: when each session was, s."""
     if not found or at[0] == at[-1]:
         return None
     import numpy as np
@@ -259,7 +267,8 @@ def drift(
 NEARER = 0.9
 """A line has to leave so much less than the levels do: of noisy steps some would be lines by chance."""
 ROUGH = 1.25
-"""What a line leaves on average, by what neighbours usually differ by: of noise 0.84, of steps of which one was not found more."""
+"""What a line leaves on average, by what neighbours usually differ by: of noise 0.84, of steps of which one was not
+found more."""
 
 
 def _kernel_cpd() -> type:
@@ -293,7 +302,8 @@ def _change(index: int, before: float, after: float, better: Direction, threshol
 
 
 def is_worse(before: float, after: float, better: Direction, threshold: float) -> bool:
-    """Is a level worse than another by the threshold? Never where neither direction is better, or no change from it is a share."""
+    """Is a level worse than another by the threshold? Never where neither direction is better, or no change from it is
+    a share."""
     if better == "neither" or not base(before):
         return False
     moved = relative(after, before)

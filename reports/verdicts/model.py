@@ -16,8 +16,8 @@ Verdict = Literal["regressed", "improved", "same", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = ("regressed", "improved", "same", "inconclusive")
 
 LEAST_SESSIONS = 5
-"""From so many sessions of one side on, their own spread says what session noise is; that of fewer only how much it is at
-least."""
+"""From so many sessions of one side on, their own spread says what session noise is; that of fewer only how much it is
+at least."""
 
 STEPS = 1.5
 """Of a last printed digit, what it takes to be a change: 25 and 26 may be 25.49 and 25.51."""
@@ -29,8 +29,8 @@ def relative(value: float, of: float) -> float:
 
 
 def base(value: float | None) -> float | None:
-    """Return what changes from a value are a share of: itself, where it is above 0; else None. Of 0 nothing is a share, and what lies below
-    has another zero (-20 dB) or none: a gain of -24 dB is not 20 % less than one of -20 dB."""
+    """Return what changes from a value are a share of: itself, where it is above 0; else None. Of 0 nothing is a share,
+    and what lies below has another zero (-20 dB) or none: a gain of -24 dB is not 20 % less than one of -20 dB."""
     return value if value is not None and value > 0 else None
 
 
@@ -64,8 +64,8 @@ class Sample:
 
     @property
     def unsure(self) -> tuple[Literal["A", "B"], ...]:
-        """The sides of which nobody can tell the machine from what disturbed it: both sides had it alike where they took turns, and the
-        sessions of a side that has enough of them show what it makes."""
+        """The sides of which nobody can tell the machine from what disturbed it: both sides had it alike where they
+        took turns, and the sessions of a side that has enough of them show what it makes."""
         sessions = {"A": self.session_a, "B": self.session_b}
         return (
             ()

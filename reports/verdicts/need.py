@@ -63,8 +63,8 @@ def advise(
 
 
 def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) -> Need:
-    """More runs where they help; more sessions where the noise between them alone hides what is sought: a change of δ, or the larger
-    one that it looks like."""
+    """More runs where they help; more sessions where the noise between them alone hides what is sought: a change of δ,
+    or the larger one that it looks like."""
     sought = max(delta, abs(shift))
     now = min(len(sample.a), len(sample.b))
     allowed = (sought / POWER) ** 2
@@ -95,7 +95,8 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
 
 
 def _repeats(test: Test, allowed: float) -> int:
-    """Return how many repeats a side bring the variance of the shift down to what is allowed. That of sessions is less."""
+    """Return how many repeats a side bring the variance of the shift down to what is allowed. That of sessions is
+    less."""
     return math.ceil(2 * test.sd**2 / (allowed - test.of_sessions))
 
 
