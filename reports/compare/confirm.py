@@ -27,7 +27,6 @@ from reports.results.grouping import group_by
 from reports.results.load import load
 from reports.results.model import Results
 from reports.text import format as fmt
-from reports.text.plain import printable
 from reports.verdicts.confirm import fresh_repeats, screen, settle
 from reports.verdicts.model import VERDICTS, Sample
 
@@ -50,7 +49,7 @@ def confirm(
 ) -> Comparison:  # fmt: skip
     """Return the comparison with the verdicts of fresh runs, whose files are in `folder` afterwards. I/O.
 
-    say: gets a line. approve: raises if the user does not want the commands of the files; nothing has been started
+    say: prints a line, escaped. approve: raises if the user does not want the commands of the files; nothing has been started
     then. Raises UserError if side B cannot be measured here or the folder not be written, KeyboardInterrupt if the user
     stopped the runs.
     """
@@ -62,12 +61,12 @@ def confirm(
         wanted.cells, folder=folder, scratch=scratch, allow_write=allow_write, seed=secrets.randbelow(2**31), warm_up=warm_up, tune=tune
     )  # fmt: skip
     for line in announce(found, wanted, rerun):
-        say(printable(line))
+        say(line)
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "see the reasons above")
     say(f"about {fmt.duration(rerun.estimate_s)}, with these commands of the result files:")
     for command in dict.fromkeys(_command(run) for _, run in (*rerun.warm_ups, *rerun.runs)):
-        say(printable(f"  {command}"))
+        say(f"  {command}")
     approve()
     _make(folder)
 
@@ -75,14 +74,14 @@ def confirm(
         on_event(event)
         if isinstance(event, Begun):
             for noise in preflight.glance([run for _, run in rerun.runs], rerun.topology, rerun.scratch):
-                say(printable(preflight.describe(noise)))
+                say(preflight.describe(noise))
 
     try:
         fresh = run_again(rerun, folder, version=version, argv=argv, rules=rules, on_event=report)
     except Stopped:
         raise KeyboardInterrupt from None
     if fresh.summary.scratch_left:
-        say(f"scratch folder cannot be removed: {printable(str(rerun.scratch))}")
+        say(f"scratch folder cannot be removed: {rerun.scratch}")
     for path in (*fresh.a, *fresh.b):
         say(f"fresh runs  {path}")
     if fresh.summary.stopped:
