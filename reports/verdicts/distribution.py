@@ -75,11 +75,6 @@ class ShapeDecision:
     least_p: float | None  # no p can be lower with so few runs
     modes: tuple[ModeShares, ...]  # none of sides that are no further apart than runs by chance (`by_chance`)
 
-    @property
-    def shifted(self) -> bool:
-        """Has a mode's share moved by 5 points or more?"""
-        return any(mode.shifted for mode in self.modes)
-
 
 def judge_shapes(cells: Iterable[Shapes], *, seed: int = 1) -> tuple[ShapeDecision, ...]:
     """Compare the shapes of one metric's cells, of which one at a time is held: they are large. Runs without a sample
@@ -107,11 +102,6 @@ def by_chance(p: float | None, least_p: float | None) -> bool:
     """Does an exchange of runs between the sides explain how far apart they are? p is beyond 5 %, and beyond the lowest
     that so few runs can give."""
     return p is not None and p > max(0.05, least_p or 0.0)
-
-
-def distance(a: Sequence[Bucket], b: Sequence[Bucket]) -> float:
-    """Return the Wasserstein distance of two histograms on natural logs, each bucket at its middle."""
-    return _seen(*_grid([_columns(a), _columns(b)]), 1)
 
 
 def _seen(middles: Array, counts: Array, n_a: int) -> float:
