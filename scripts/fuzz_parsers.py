@@ -97,7 +97,7 @@ def check(name: str, text: str) -> None:
     compact(parsed, Path("fuzz"))
     if name in CONTEXTS:
         return
-    cut.told(name, parsed)
+    cut.options(name, parsed)
     data = text.encode("utf-8", "replace")
     pieces = cut.cut(name, data, parsed)
     assert b"".join(pieces) == data

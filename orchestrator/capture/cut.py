@@ -22,10 +22,8 @@ from parsers.text import clean, decode
 OPTION_FACT: Final = "option."
 """Facts of a parser whose name starts so are options of the run that printed the text."""
 
-_HEADS: Final = re.compile(
-    r"^\s*(?:# +)?(?:\S*[$>]|\++|[^\s@]+@\S+[#$%])\s+\S|^[^\n]*\bCommand\b", re.IGNORECASE
-)
 _PROMPT: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|[^\s@]+@\S+[#$%])\s+\S")
+_HEADS: Final = re.compile(rf"{_PROMPT.pattern}|^[^\n]*\bCommand\b", re.IGNORECASE)
 _HEADING: Final = re.compile(
     r"^[ \t]*(?:#{2,6} +(\S.{0,80})|={2,}+>? *+(\S.{0,80}?) {0,9}<?={2,}|\*\*(\S.{0,80})\*\*:?|\(?(?:[a-z]|\d{1,2})[.)] +(\S.{0,80}))$"
 )
@@ -80,9 +78,8 @@ def _views(text: str) -> Iterator[str]:
 
 
 def _as_heading(match: re.Match[str]) -> str:
-    return f"== {match['name'] or match['host']} ==" + (
-        "\n\n" if match["name"] else ""
-    )  # as many lines as there were
+    blank = "\n\n" if match["name"] else ""  # as many lines as there were
+    return f"== {match['name'] or match['host']} =={blank}"
 
 
 def _starts(tool: str, text: str) -> Iterator[list[int]]:
@@ -146,11 +143,8 @@ def heading_of(line: str) -> str:
 def heading(tool: str, data: bytes) -> str:
     """Return the last heading above the run that a text begins with; "" if there is none."""
     text = next(_views(decode(data)))
-    starts = [
-        match.start()
-        for p in taken(tool).begins
-        if (match := re.search(p, text, re.MULTILINE | re.IGNORECASE))
-    ]
+    flags = re.MULTILINE | re.IGNORECASE
+    starts = [match.start() for p in taken(tool).begins if (match := re.search(p, text, flags))]
     above = text[: min(starts)] if starts else ""
     return next((title for line in reversed(above.split("\n")) if (title := heading_of(line))), "")
 
@@ -165,7 +159,7 @@ _CUT = ("truncated", "no_figures", "empty_table")
 """Flags that say no more than that figures are missing."""
 
 
-def told(tool: str, parsed: Parsed) -> dict[str, Any]:
+def options(tool: str, parsed: Parsed) -> dict[str, Any]:
     """Return what the text tells of the options of its run, under the tool's own names and as an experiment writes them."""
     given: dict[str, Scalar] = {
         name.removeprefix(OPTION_FACT): value
@@ -199,10 +193,10 @@ def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
     """
     if command := next(_commands(tool, data), ()):
         return command
-    told = str(taken(tool).command(parsed) or "")
-    options = told.partition(" ")[2]
-    quoted = (line for line in _quoted(tool, data) if options and line.endswith(options))
-    return tuple(next(quoted, told).split(" ")) if told else ()
+    printed = str(taken(tool).command(parsed) or "")
+    words = printed.partition(" ")[2]
+    quoted = (line for line in _quoted(tool, data) if words and line.endswith(words))
+    return tuple(next(quoted, printed).split(" ")) if printed else ()
 
 
 def _commands(tool: str, data: bytes) -> Iterator[tuple[str, ...]]:

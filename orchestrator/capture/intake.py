@@ -29,11 +29,8 @@ MACHINE: Final = DESCRIPTIONS | {"hwloc"}
 TABLE: Final = "table"
 
 _OURS: Final = frozenset(
-    {
-        "file", "host", "session", "sweep", "point_id", "run_id", "relation", "program", "program_version", "program_sha256",
-        "metric", "unit", "value", "source",
-    }
-)  # fmt: skip
+    "file host session sweep point_id run_id relation program program_version program_sha256 metric unit value source".split()  # noqa: SIM905
+)
 """Columns of every table that pinsweep fills itself."""
 
 
@@ -105,11 +102,13 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
     about = [tool for tool in unread.described(text) if tool not in {own.tool for own in outputs}]
     readings = (*outputs, *(IntakeOptions(tool=tool) for tool in about))
     forms = unread.left_out(text, lambda text: [_figures(text, own) for own in readings])
-    found = [(form.where, form.reason(part.name)) for form in forms]
+    left = [(form.where, form.reason(part.name)) for form in forms]
     if outputs:
-        found += unread.descriptions([tool for tool in about if tool not in said], part.name)
+        command = "(pinsweep parse {} " + f"{shlex.quote(part.name)} reads them)"
+        what = "they tell of the machine, and are not read beside what was measured"
+        left += [(f"lines of {tool}", f"{what} {command.format(tool)}") for tool in about if tool not in said]
         said.update(about)
-    for which, reason in found:
+    for which, reason in left:
         yield Left(name=f"{part.name}, {which}", reason=reason, failed=False)
 
 
@@ -146,12 +145,12 @@ def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
     known = [host for host, data in found.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
         return [("", source)]
-    return [
+    return [  # a host without figures is said, and is no failure of the file
         (
             host,
             replace(source, name=f"{source.name}, {host}", data=data, named=source.named and host in known),
         )
-        for host, data in found.items()  # a host without figures is said, and is no failure of the file
+        for host, data in found.items()
     ]
 
 
@@ -163,10 +162,8 @@ def _known(text: str) -> bool:
 
 
 def _unread(part: Source, error: ParseError, which: str = "") -> Left:
-    # a hint for each of a hundred files helps nobody
-    return Left(
-        name=part.name + which, reason=in_words(error) if part.named else str(error), failed=part.named
-    )
+    reason = in_words(error) if part.named else str(error)  # a hint for each of a hundred files helps nobody
+    return Left(name=part.name + which, reason=reason, failed=part.named)
 
 
 def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
@@ -197,22 +194,18 @@ def in_words(error: PinsweepError) -> str:
 
 
 def _read(source: Source, asked: IntakeOptions) -> Captured:
-    text = decode(source.data)
+    text, tool = decode(source.data), str(asked.tool)
     if asked.columns:
-        tool = str(asked.tool)
-        parsed = [table.parse(text, reading) for reading in _readings(tool, asked)]
-        flags = tuple(dict.fromkeys(flag for one in parsed for flag in one.flags))
-        return Captured(
-            name=source.name, tool=tool, data=source.data, parsed=replace(parsed[0], flags=flags), tables=True
-        )
-    tool = str(asked.tool)
-    if tool == "hwloc":
-        if is_console(text):
-            raise ParseError("", "lstopo's text for people, which does not say all", XML_HINT)
-        return Captured(name=source.name, tool=tool, data=source.data, parsed=_hwloc(text, source.name))
-    return Captured(
-        name=source.name, tool=tool, data=source.data, parsed=parse_text(tool, text, dict(asked.settings))
-    )  # fmt: skip
+        parts = [table.parse(text, reading) for reading in _readings(tool, asked)]
+        flags = tuple(dict.fromkeys(flag for part in parts for flag in part.flags))
+        parsed = replace(parts[0], flags=flags)
+    elif tool != "hwloc":
+        parsed = parse_text(tool, text, dict(asked.settings))
+    elif is_console(text):
+        raise ParseError("", "lstopo's text for people, which does not say all", XML_HINT)
+    else:
+        parsed = _hwloc(text, source.name)
+    return Captured(name=source.name, tool=tool, data=source.data, parsed=parsed, tables=bool(asked.columns))
 
 
 def _readings(tool: str, asked: IntakeOptions) -> list[dict[str, Any]]:
@@ -234,12 +227,10 @@ def table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableC
         )
         for cell in table.cells(text, columns, item.tool, text_of.heading_of, others):
             command = asked.command or cell.command
-            told = {
-                name.removeprefix(text_of.OPTION_FACT): str(value)
-                for name, value in taken(item.tool).typed(command).items()
-            }
+            facts = taken(item.tool).typed(command)
+            typed = {name.removeprefix(text_of.OPTION_FACT): str(value) for name, value in facts.items()}
             own = {name: str(value) for name, value in cell.options.items()}
-            labels = _labels(item.tool, {**told, **own, **asked.settings})
+            labels = _labels(item.tool, {**typed, **own, **asked.settings})
             reading = {**form, "labels": labels, "rows": list(cell.rows), "pick": dict(cell.pick)}
             out.append((cell, {**reading, "command": command} if command else reading))
     order = sorted({cell.table for cell, _ in out})
@@ -294,9 +285,8 @@ def intake_options(
         except re.error as error:
             raise UserError("--axis", f"{expression!r} is not a regular expression: {error}") from error
         if patterns[name].groups > 1 and "value" not in patterns[name].groupindex:
-            raise UserError(
-                "--axis", f"{expression!r} has {patterns[name].groups} groups", "one group is the value; (?:…) is none"
-            )  # fmt: skip
+            what = f"{expression!r} has {patterns[name].groups} groups"
+            raise UserError("--axis", what, "one group is the value; (?:…) is none")
     given = dict(_pair("--set", text, "--set rw=randread") for text in settings)
     if "repeat" in given:
         raise UserError("--set", "all files cannot be the same repeat", '--axis "repeat=run([0-9]+)"')
@@ -318,11 +308,8 @@ def _pair(option: str, text: str, example: str) -> tuple[str, str]:
     if not equals or not value or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
         raise UserError(option, f"{text!r} is not NAME=VALUE", f"e.g. {example}")
     if name in _OURS:
-        raise UserError(
-            option,
-            f"{name!r} is a column that pinsweep fills itself",
-            "take another name, e.g. node for a host",
-        )
+        what = f"{name!r} is a column that pinsweep fills itself"
+        raise UserError(option, what, "take another name, e.g. node for a host")
     return name, value.strip()
 
 

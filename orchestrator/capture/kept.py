@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import itertools
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from orchestrator.capture import cut as text_of
 from orchestrator.capture.intake import MACHINE, Captured, IntakeOptions, Left, in_words, of_tool, table_cells
@@ -55,9 +57,6 @@ class _Item:
     tool: str
     packed: bytes
     parsed: Parsed
-    program: str
-    version: str
-    stand_in: bool
     argv: tuple[str, ...]
     options: Mapping[str, Any]
     place: str | None
@@ -75,6 +74,23 @@ class _Item:
             [self.tool, dict(self.options), self.place, self.repeat], sort_keys=True, default=str
         )
 
+    @property
+    def program(self) -> str:
+        return str(self.parsed.facts.get("program", self.tool))
+
+
+class _Part(NamedTuple):
+    """What of a text becomes one run."""
+
+    label: str
+    data: bytes
+    above: bytes  # the part of `data` in which its command is looked for
+    parsed: Parsed
+    reading: Mapping[str, Any]
+    options: dict[str, Any]
+    place: str | None = None
+    heading: str = ""
+
 
 def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, version: str) -> Kept:
     """Keep the texts as runs of a result file; what is there already stays.
@@ -86,33 +102,39 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
         holds_runs = bool(begun.runs())
         begun.close()
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    notes: dict[str, int] = {}
+    notes: Counter[str] = Counter()
     runs, machine, left = _taken(items, asked, notes)
     facts, topology = _machine(machine, notes)
     described = bool(facts or topology)
-    if not runs and not (holds_runs and described):  # what describes a machine is of the runs beside it
-        return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left), machine=len(machine))
-    with create_result(path) as result:
-        tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
-        seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
-        new = [item for item in runs if seen.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})]
-        fresh = list({item.digest: item for item in reversed(new)}.values())[::-1]
-        known = len(runs) - len(fresh)
-        if fresh or described:
-            cells = _cells(fresh, result, notes)
-            session = result.begin_session(
-                started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
-                host=UNRECORDED_HOST, facts=facts, topology=topology, programs=_programs(fresh),
-            )  # fmt: skip
-            _add(result, session, cells, now)
-    said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]
+    fresh: list[_Item] = []
+    if runs or (holds_runs and described):  # what describes a machine is of the runs beside it
+        with create_result(path) as result:
+            tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
+            seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
+            new = (
+                item for item in runs if seen.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})
+            )
+            first: dict[str, _Item] = {}
+            for item in new:
+                first.setdefault(item.digest, item)
+            fresh = list(first.values())
+            if fresh or described:
+                cells = _cells(fresh, result, notes)
+                session = result.begin_session(
+                    started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
+                    host=UNRECORDED_HOST, facts=facts, topology=topology, programs=_programs(fresh),
+                )  # fmt: skip
+                _add(result, session, cells, now)
+    else:
+        described = False
     return Kept(
-        added=len(fresh), known=known, notes=tuple(said), left=tuple(left), machine=len(machine), described=described
+        added=len(fresh), known=len(runs) - len(fresh), left=tuple(left), machine=len(machine), described=described,
+        notes=tuple(text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()),
     )  # fmt: skip
 
 
 def _taken(
-    items: Iterable[Captured], asked: IntakeOptions, notes: dict[str, int]
+    items: Iterable[Captured], asked: IntakeOptions, notes: Counter[str]
 ) -> tuple[list[_Item], list[Captured], list[Left]]:
     """Make runs of the texts, one text in memory at a time; return them, what describes machines, what was left."""
     runs: list[_Item] = []
@@ -122,71 +144,58 @@ def _taken(
         if item.tool in MACHINE:
             machine.append(item)
             continue
+        own = asked if item.tables or not asked.whole else of_tool(item.tool, asked)
         try:
-            runs += _items(
-                item, asked if item.tables or not asked.whole else of_tool(item.tool, asked), notes
-            )
-        except ParseError as error:
-            left.append(Left(name=item.name, reason=in_words(error), failed=item.named))
-        except UserError as error:  # its name does not hold an axis
-            left.append(Left(name=item.name, reason=in_words(error), failed=True))
+            name = _from_name(item.name, own)
+            parts = _of_tables(item, own) if item.tables else _of_outputs(item, own, notes)
+            runs += [_item(item, part, own, name, notes) for part in parts]
+        except (ParseError, UserError) as error:  # UserError: its name does not hold an axis
+            failed = item.named or isinstance(error, UserError)
+            left.append(Left(name=item.name, reason=in_words(error), failed=failed))
         del item  # before the next is read: a text and its tables are several times its size
     return runs, machine, left
 
 
-def _items(item: Captured, asked: IntakeOptions, notes: dict[str, int]) -> Iterator[_Item]:
-    named, place, repeat = _from_name(item.name, asked)
-    if item.tables:
-        cells = table_cells(item, asked)
-        several = any(cell.table for cell, _ in cells)
-        for cell, reading in cells:
-            parsed = table.parse(decode(item.data), reading)
-            label = item.name + (f", part {cell.table + 1}" if several else "")
-            options = {**text_of.told(item.tool, parsed), **cell.options}
-            yield _item(
-                item,
-                item.data,
-                parsed,
-                options,
-                cell.place or place,
-                (named, repeat),
-                reading,
-                asked,
-                notes,
-                label,
-                cell.heading,
-            )
-        return
-    parser = get_parser(item.tool)
+def _of_tables(item: Captured, asked: IntakeOptions) -> Iterator[_Part]:
+    cells = table_cells(item, asked)
+    several = any(cell.table for cell, _ in cells)
+    for cell, reading in cells:
+        parsed = table.parse(decode(item.data), reading)
+        label = item.name + (f", part {cell.table + 1}" if several else "")
+        options = {**text_of.options(item.tool, parsed), **cell.options}
+        yield _Part(label, item.data, b"", parsed, reading, options, cell.place, cell.heading)
+
+
+def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> Iterator[_Part]:
+    """Yield what each command printed, and of that each part. Raises ParseError if there are no figures at all."""
+    parser, intake = get_parser(item.tool), taken(item.tool)
     pieces = text_of.cut(item.tool, item.data, item.parsed)
-    found = False
+    empty = True
     for number, piece in enumerate(pieces, 1):
         whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(asked.settings))
-        parts = taken(item.tool).parts(whole)
+        parts = intake.parts(whole)
+        several = len(pieces) > 1 or len(parts) > 1
         around = text_of.above_parts(item.tool, piece, len(parts)) if len(parts) > 1 else [piece]
         for reading, above in zip(parts, around, strict=True):
             parsed = parser.parse(decode(piece), {**asked.settings, **reading}) if reading else whole
             label = item.name + (f", part {number}" if len(pieces) > 1 else "")
-            label += f", {taken(item.tool).part_name(parsed)}" if reading else ""
+            label += f", {intake.part_name(parsed)}" if reading else ""
             if not parsed.measurements.rows:
-                if len(pieces) > 1 or len(parts) > 1:
-                    notes[f"{label}: no figures in it"] = 1
+                if several:
+                    notes[f"{label}: no figures in it"] += 1
                 continue
-            found = True
-            options = text_of.told(item.tool, parsed) | ({"source": item.host} if item.host else {})
+            empty = False
+            options = text_of.options(item.tool, parsed) | ({"source": item.host} if item.host else {})
             if usual := text_of.defaults(item.tool, options, parsed):
                 words = " ".join(
                     f"{name}={value}" for name, value in usual.items() if name not in asked.settings
                 )
-                said = f"{words}: not given, the default of {parser.NAME}"
-                notes[said] = notes.get(said, 0) + 1
-            title = text_of.heading(item.tool, above) if len(pieces) > 1 or len(parts) > 1 else ""
-            yield _item(
-                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, asked, notes, label, title, above
-            )  # fmt: skip
-    if not found:
-        said = text_of.refusal(item.tool, item.parsed)
-        hint = said or "was it cut off, or stopped? what is taken in has the tool’s whole table"
+                notes[f"{words}: not given, the default of {parser.NAME}"] += 1
+            title = text_of.heading(item.tool, above) if several else ""
+            yield _Part(label, piece, above, parsed, reading, {**usual, **options}, None, title)
+    if empty:
+        hint = text_of.refusal(item.tool, item.parsed)
+        hint = hint or "was it cut off, or stopped? what is taken in has the tool’s whole table"
         raise ParseError("", f"there are no figures of {parser.NAME} in it", hint)
 
 
@@ -197,44 +206,33 @@ def _lines(command: str) -> str:
 
 def _item(
     item: Captured,
-    data: bytes,
-    parsed: Parsed,
-    options: dict[str, Any],
-    place: str | None,
-    from_name: tuple[Mapping[str, Any], int | None],
-    reading: Mapping[str, Any],
+    part: _Part,
     asked: IntakeOptions,
-    notes: dict[str, int],
-    label: str,
-    heading: str,
-    above: bytes = b"",
+    from_name: tuple[Mapping[str, Any], str | None, int | None],
+    notes: Counter[str],
 ) -> _Item:
-    """above: the part of `data` in which its command is looked for."""
-    named, repeat = from_name
+    named, place, repeat = from_name
+    place = part.place or place
     labels = get_parser(item.tool).LABELS if item.tables else ()
-    given: dict[str, Any] = {
-        n: number_value(v) for n, v in asked.settings.items() if n not in labels and n != "place"
-    }
-    given |= named
+    settings = asked.settings.items()
+    given = {n: number_value(v) for n, v in settings if n not in labels and n != "place"} | dict(named)
     for name, value in given.items():
-        if name in options and str(options[name]) != str(value):
-            note = f"{label}: said to have {name}={value}, and the text says {name}={options[name]}: the text is believed"
-            notes[note] = notes.get(note, 0) + 1
-    said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
-    digest = hashlib.sha256(data)
-    digest.update(said.encode())
+        if name in part.options and str(part.options[name]) != str(value):
+            what = f"said to have {name}={value}, and the text says {name}={part.options[name]}"
+            notes[f"{part.label}: {what}: the text is believed"] += 1
+    digest = hashlib.sha256(part.data)
+    digest.update(json.dumps([part.reading, given, place, repeat], sort_keys=True, default=str).encode())
     before = digest.hexdigest()[:32]
     digest.update(item.tool.encode())
-    typed = asked.command or str(reading.get("command", ""))
-    argv = tuple(_lines(typed).split(" ") if typed else ()) or (
-        () if item.tables else text_of.command_of(item.tool, above, parsed)
-    )
+    typed = asked.command or str(part.reading.get("command", ""))
+    argv = tuple(_lines(typed).split(" ")) if typed else ()
+    if not typed and not item.tables:
+        argv = text_of.command_of(item.tool, part.above, part.parsed)
     return _Item(
-        file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), parsed=compact(parsed, Path(item.name)),
-        program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
-        stand_in=parsed.has("stand_in"), argv=argv, options=_kept({**given, **options}), place=place, repeat=repeat,
-        added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=reading,
-        digest=digest.hexdigest()[:32], before=before, heading=heading,
+        file=item.name, label=part.label, tool=item.tool, packed=zlib.compress(part.data, 1), argv=argv,
+        parsed=compact(part.parsed, Path(item.name)), options=_kept({**given, **part.options}), place=place, repeat=repeat,
+        added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=part.reading,
+        digest=digest.hexdigest()[:32], before=before, heading=part.heading,
     )  # fmt: skip
 
 
@@ -253,10 +251,8 @@ def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | N
         match = pattern.search(name)
         if not match:
             raise UserError("", f"--axis {axis}: {pattern.pattern!r} is not in the name")
-        value = match["value"] if "value" in pattern.groupindex else match[pattern.groups]
-        found[axis] = (
-            number_value((value or "").lstrip("0") or "0") if (value or "").isdigit() else value or ""
-        )
+        value = match["value" if "value" in pattern.groupindex else pattern.groups] or ""
+        found[axis] = number_value(value.lstrip("0") or "0") if value.isdigit() else value
     place = found.pop("place", None) or asked.settings.get("place")
     repeat = found.pop("repeat", None)
     if repeat is not None and not (isinstance(repeat, int) and repeat >= 0):
@@ -264,50 +260,58 @@ def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | N
     return found, None if place is None else str(place), repeat
 
 
-def _cells(
-    items: Sequence[_Item], result: ResultFile, notes: dict[str, int]
-) -> list[tuple[_Item, Cell, int]]:
+def _cells(items: Sequence[_Item], result: ResultFile, notes: Counter[str]) -> list[tuple[_Item, Cell, int]]:
     """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
     items = _by_headings(items, notes)
-    there: dict[str, int] = {}
+    existing: dict[str, int] = {}
     for point_id, repeat in result.attempts():
-        there[point_id] = max(repeat, there.get(point_id, 0))
+        existing[point_id] = max(repeat, existing.get(point_id, 0))
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(item.key, []).append(item)
-    alike = [
+    equal = [
         same
         for same in groups.values()
-        if len(same) > 1 or (same[0].repeat is None and _point(same[0], ()).point_id in there)
+        if len(same) > 1 or (same[0].repeat is None and _point(same[0], ()).point_id in existing)
     ]
-    apart = {item.digest for same in alike for item in same}
-    if alike:
-        most = max(alike, key=len)
-        differ = any(len({item.argv for item in same if item.argv}) > 1 for same in alike)
-        runs, texts = sum(map(len, alike)), len({item.file for same in alike for item in same})
-        which = f"{runs} runs of {texts} text{'s' if texts > 1 else ''}" if runs > texts else f"{runs} texts"
-        notes[
-            f"{which} tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
-            f"{'Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. ' if differ else ''}"
-            'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
-        ] = 1
-    names = _short_names([item.label for item in items if item.digest in apart])
-    used = set(there)
+    if equal:
+        _note_equal(equal, notes)
+    digests = {item.digest for same in equal for item in same}
+    names = _short_names([item.label for item in items if item.digest in digests])
+    used = set(existing)
     labelled = [
-        _with_source(item, names[item.label], used) if item.digest in apart else item for item in items
+        _with_source(item, names[item.label], used) if item.digest in digests else item for item in items
     ]
     axes = _axes(labelled)
     cells = [(item, _point(item, axes[item.tool])) for item in labelled]
-    numbers: dict[str, list[int]] = {}
+    repeats: dict[str, list[int]] = {}
     for item, cell in cells:
-        numbers.setdefault(cell.point_id, []).append(item.repeat or 0)
+        repeats.setdefault(cell.point_id, []).append(item.repeat or 0)
     return [
-        (item, cell, there.get(cell.point_id, 0) + sorted(numbers[cell.point_id]).index(item.repeat or 0) + 1)
+        (
+            item,
+            cell,
+            existing.get(cell.point_id, 0) + sorted(repeats[cell.point_id]).index(item.repeat or 0) + 1,
+        )
         for item, cell in cells
     ]
 
 
-def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
+def _note_equal(equal: Sequence[Sequence[_Item]], notes: Counter[str]) -> None:
+    most = max(equal, key=len)
+    differ = any(len({item.argv for item in same if item.argv}) > 1 for same in equal)
+    runs, texts = sum(map(len, equal)), len({item.file for same in equal for item in same})
+    which = f"{runs} runs of {texts} text{'s' if texts > 1 else ''}" if runs > texts else f"{runs} texts"
+    commands = (
+        "Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. " if differ else ""
+    )
+    notes[
+        f"{which} tell the same options as another (e.g. {most[0].label}): `source` tells them apart. {commands}"
+        'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
+    ] += 1
+
+
+def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
     """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands; those of a repeat by their names.
 
     Where the commands differ in nothing but where they ran, that is the part's place.
@@ -320,16 +324,20 @@ def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
         commands = [item.argv for item in parts]
         in_file = [item.label[len(file) :].strip(", ") for item in parts if item.repeat is not None]
         for names in ([item.heading for item in parts], text_of.differing(commands), in_file):
-            if len(parts) > 1 and all(names) and len(set(names)) == len(parts):
-                axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
-                notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] = 1
-                for item, name in zip(parts, names, strict=True):
-                    source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
+            if not (len(parts) > 1 and all(names) and len(set(names)) == len(parts)):
+                continue
+            axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
+            notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] += 1
+            for item, name in zip(parts, names, strict=True):
+                added = (*item.added, axis)
+                source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
+                if axis == "place":
+                    named[item.digest] = replace(item, added=added, place=name)
+                else:
                     named[item.digest] = replace(
-                        item, added=(*item.added, axis), place=name if axis == "place" else item.place,
-                        options=item.options if axis == "place" else {**item.options, "source": source},
-                    )  # fmt: skip
-                break
+                        item, added=added, options={**item.options, "source": source}
+                    )
+            break
     return [named.get(item.digest, item) for item in items]
 
 
@@ -350,10 +358,8 @@ def _short_names(labels: Sequence[str]) -> dict[str, str]:
     if len(files) < 2:
         return {label: label.partition(", ")[2] or Path(label).name for label in labels}
     folders = [file.split("/")[:-1] for file in files]
-    common = next(
-        (i for i, words in enumerate(zip(*folders, strict=False)) if len(set(words)) > 1),
-        min(map(len, folders)),
-    )
+    same = itertools.takewhile(lambda words: len(set(words)) == 1, zip(*folders, strict=False))
+    common = len(list(same))
     return {label: "/".join(label.split("/")[common:]) for label in labels}
 
 
@@ -365,8 +371,7 @@ def _axes(items: Sequence[_Item]) -> dict[str, tuple[str, ...]]:
         names = list(dict.fromkeys(name for item in own for name in item.options))
         varying = [n for n in names if len({str(item.options.get(n)) for item in own}) > 1]
         added = [name for item in own for name in item.added]
-        main = [n for n in _MAIN if n in names]
-        out[tool] = tuple(dict.fromkeys([*added, *main, *varying]))
+        out[tool] = tuple(dict.fromkeys([*added, *(n for n in _MAIN if n in names), *varying]))
     return out
 
 
@@ -383,18 +388,16 @@ def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, in
     for _, cell, repeat in cells:
         repeats[cell.point_id] = max(repeat, repeats.get(cell.point_id, 0))
     digest = hashlib.sha256("".join(sorted(repeats)).encode()).hexdigest()
-    experiment = StoredExperiment(
-        sha256=digest, path="", title="Captured output", text="", about="Taken in with `pinsweep parse`."
-    )
-    distinct = {cell.point_id: cell for _, cell, _ in cells}
+    about = "Taken in with `pinsweep parse`."
+    experiment = StoredExperiment(sha256=digest, path="", title="Captured output", text="", about=about)
     stored = [
         StoredCell(
-            cell=p,
-            sweep_title=f"Captured {get_parser(p.tool).NAME} output",
+            cell=cell,
+            sweep_title=f"Captured {get_parser(cell.tool).NAME} output",
             repeats=repeats[key],
             experiment=digest,
         )
-        for key, p in distinct.items()
+        for key, cell in {cell.point_id: cell for _, cell, _ in cells}.items()
     ]
     result.add_plan(session, experiment, stored, [])
     first = len(result.runs())
@@ -425,27 +428,26 @@ def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
     out: dict[str, dict[str, Any]] = {}
     for tool in dict.fromkeys(item.tool for item in items):
         own = [item for item in items if item.tool == tool]
-        versions = {item.version for item in own}
+        versions = {str(item.parsed.facts.get("tool_version", "")) for item in own}
         out[tool] = {
             "name": own[0].program, "path": "", "sha256": "", "version": versions.pop() if len(versions) == 1 else "",
-            "stand_in": all(item.stand_in for item in own),
+            "stand_in": all(item.parsed.has("stand_in") for item in own),
         }  # fmt: skip
     return out
 
 
-def _machine(items: Sequence[Captured], notes: dict[str, int]) -> tuple[dict[str, Any], str]:
+def _machine(items: Sequence[Captured], notes: Counter[str]) -> tuple[dict[str, Any], str]:
     """Return (facts, hwloc XML) of the session out of texts about the machine. Texts about several machines tell nothing
     of the one that ran: none is kept."""
     topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
     if len(topologies) > 1:
-        notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1
+        notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] += 1
     facts: dict[str, Any] = {}
     for tool in ("lscpu", "numactl"):
         own = {json.dumps(f): f for item in items if item.tool == tool and (f := _facts(item))}
         if len(own) > 1:
-            notes[
-                f"{len(own)} machines described by {tool}, and nothing says which one ran: none is kept"
-            ] = 1
+            what = f"{len(own)} machines described by {tool}"
+            notes[f"{what}, and nothing says which one ran: none is kept"] += 1
         elif own:
             facts |= next(iter(own.values()))
     return facts, topologies.pop() if len(topologies) == 1 else ""

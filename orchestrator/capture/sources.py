@@ -32,6 +32,8 @@ LARGEST_ARCHIVE: Final = 1 << 30
 MOST_MEMBERS: Final = 10_000
 """Members of one archive that are read: 2 s of CPU time, if each is a text without a result."""
 
+_TOO_MANY: Final = f"more than {MOST_MEMBERS:,} members: the rest is not read; unpack it and name a folder"
+_TOO_MUCH: Final = f"unpacked of more than {LARGEST_ARCHIVE >> 20} MiB is not read: the rest is left"
 _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
 
 
@@ -101,9 +103,8 @@ def _opened(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
             name=name, problem="compressed with zstd, which is not read: unpack it first", named=named
         )
     elif head.startswith(b"SQLite format 3\0"):
-        yield Source(
-            name=name, problem="a database: `pinsweep report` and `export` read result files", named=named
-        )
+        what = "a database: `pinsweep report` and `export` read result files"
+        yield Source(name=name, problem=what, named=named)
     elif _is_tar(head):
         yield from _tar(name, whole, named=named)
     else:
@@ -160,11 +161,7 @@ def _tar(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
         with tarfile.open(fileobj=cast("IO[bytes]", watched), mode="r|") as archive:
             for count, member in enumerate(archive, 1):
                 if count > MOST_MEMBERS:
-                    yield Source(
-                        name=name,
-                        problem=f"more than {MOST_MEMBERS:,} members: the rest is not read; unpack it and name a folder",
-                        named=named,
-                    )
+                    yield Source(name=name, problem=_TOO_MANY, named=named)
                     return
                 if member.isreg():
                     inside = archive.extractfile(member)  # a stream of its bytes; nothing is written
@@ -176,9 +173,7 @@ def _tar(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
         if watched.last.strip(b"\0"):  # tar ends in blocks of zeros; tarfile does not miss them
             yield Source(name=name, problem="the archive has no end: members may be missing", named=named)
     except _TooLarge:
-        yield Source(
-            name=name, problem=f"{_too_large(LARGEST_ARCHIVE, 'unpacked')}: the rest is left", named=named
-        )
+        yield Source(name=name, problem=_TOO_MUCH, named=named)
     except _DAMAGED as error:
         yield Source(name=name, problem=f"a damaged archive, the rest is left: {error}", named=named)
 
@@ -200,10 +195,9 @@ def _zip(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                     *_DAMAGED,
                     RuntimeError,
                     NotImplementedError,
-                ) as error:  # encrypted, a method that is not there
-                    yield Source(
-                        name=_label(name, info.filename), problem=f"cannot be unpacked: {error}", named=False
-                    )
+                ) as error:  # encrypted, an unknown method
+                    problem = f"cannot be unpacked: {error}"
+                    yield Source(name=_label(name, info.filename), problem=problem, named=False)
                     continue
                 left -= max(len(found.data), LARGEST if found.problem else 0)
                 if left < 0:
@@ -211,15 +205,9 @@ def _zip(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                 yield found
                 del found  # its bytes, before the next are read
             if len(members) > MOST_MEMBERS:
-                yield Source(
-                    name=name,
-                    problem=f"more than {MOST_MEMBERS:,} members: the rest is not read; unpack it and name a folder",
-                    named=named,
-                )
+                yield Source(name=name, problem=_TOO_MANY, named=named)
     except _TooLarge:
-        yield Source(
-            name=name, problem=f"{_too_large(LARGEST_ARCHIVE, 'unpacked')}: the rest is left", named=named
-        )
+        yield Source(name=name, problem=_TOO_MUCH, named=named)
     except _DAMAGED as error:
         yield Source(name=name, problem=f"a damaged archive: {error}", named=named)
 

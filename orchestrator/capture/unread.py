@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from parsers import DESCRIPTIONS, get_parser, parser_names, taken
 from parsers.text import number
@@ -29,8 +28,7 @@ _BETWEEN: Final = re.compile(r"(?<!\s)\s*\|\s*|(?<!\s)\s*\t\s*|\s{2,}")
 _CELL: Final = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kmgt]?i?b?%?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class Typed(NamedTuple):
     """Rows of a text that have the same columns and follow one another."""
 
     first: int  # lines, from 0; blank ones may lie between
@@ -39,14 +37,13 @@ class Typed:
     head: str  # the words above its first row; of what goes on behind a blank line, those of its beginning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(NamedTuple):
     """Tables of a text that are alike, and that gave none of its figures."""
 
     where: str  # "lines 59 to 68 and 2 more of this form"
     tool: str  # that is named above the first; "" where none is
     columns: int
-    printer: str = ""  # the program that printed them, if it is one that is not read
+    printer: str  # the program that printed them, if it is one that is not read
 
     @property
     def called(self) -> str:
@@ -59,7 +56,8 @@ class Form:
         if self.printer:
             return f"{self.called}, which is not read"
         command = f'pinsweep parse {shlex.quote(name)} --tool {self.tool or "TOOL"} --columns "…"'
-        return f"{self.called}: nothing says what its {self.columns} columns hold (name them in order: {command}; docs/parsing.md#tables)"
+        hint = f"(name them in order: {command}; docs/parsing.md#tables)"
+        return f"{self.called}: nothing says what its {self.columns} columns hold {hint}"
 
 
 def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
@@ -72,25 +70,14 @@ def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
     for table in tables(lines):
         forms.setdefault((table.columns, table.head), []).append(table)
     known = figures(text) if forms else None
-    for (columns, _), alike in list(forms.items())[:_MOST]:
-        gone = {at for table in alike for at in range(table.first, table.last + 1)}
-        if figures("\n".join("" if at in gone else line for at, line in enumerate(lines))) != known:
-            continue
-        first = alike[0]
-        more = "" if len(alike) == 1 else f" and {len(alike) - 1} more of this form"
-        where = f"lines {first.first + 1} to {first.last + 1}{more}"
-        above = lines[max(0, first.first - _ABOVE) : first.first + 1]
-        yield Form(where=where, tool=_tool(above[:-1]), columns=columns, printer=_printer(above))
-
-
-def descriptions(tools: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
-    """Yield what these say of the machine beside the figures that were read: ("lines of lscpu", why they
-    were not read and what to do). name: of the file, for a command."""
-    for tool in tools:
-        yield (
-            f"lines of {tool}",
-            f"they tell of the machine, and are not read beside what was measured (pinsweep parse {tool} {shlex.quote(name)} reads them)",
-        )
+    for (columns, _), equal in list(forms.items())[:_MOST]:
+        rows = {at for table in equal for at in range(table.first, table.last + 1)}
+        if figures("\n".join("" if at in rows else line for at, line in enumerate(lines))) == known:
+            first = equal[0]
+            more = f" and {len(equal) - 1} more of this form" * (len(equal) > 1)
+            above = lines[max(0, first.first - _ABOVE) : first.first + 1]
+            where = f"lines {first.first + 1} to {first.last + 1}{more}"
+            yield Form(where, _tool(above[:-1]), columns, _printer(above))
 
 
 def described(text: str) -> list[str]:
@@ -106,15 +93,15 @@ def tables(lines: Sequence[str]) -> list[Typed]:
     rows: list[int] = []
     columns, above, head = 0, "", ""
     for at, line in enumerate([*lines, ""]):
-        own = _row(line)
-        if rows and own != columns:
+        width = _row(line)
+        if rows and width != columns:
             if len(rows) >= _FEWEST_ROWS:
-                found.append(Typed(first=rows[0], last=rows[-1], columns=columns, head=head))
+                found.append(Typed(rows[0], rows[-1], columns, head))
             rows = []
-        if own:
+        if width:
             if not rows:
-                head = head if own == columns and not above else above
-                columns, above = own, ""
+                head = head if width == columns and not above else above
+                columns, above = width, ""
             rows.append(at)
         elif not _RULE.fullmatch(line):
             above = " ".join(line.lower().split())
@@ -126,10 +113,8 @@ def _row(line: str) -> int:
     if len(line) > _WIDEST:
         return 0
     words = [word for word in _BETWEEN.split(line.strip().strip("|").strip()) if word]
-    numbers = sum(
-        _CELL.fullmatch(word) is not None and number(word.rstrip("kmgtibKMGTIB%")) is not None
-        for word in words
-    )
+    cells = (word.rstrip("kmgtibKMGTIB%") for word in words if _CELL.fullmatch(word))
+    numbers = sum(number(cell) is not None for cell in cells)
     return len(words) if len(words) >= 2 and 2 * numbers > len(words) else 0
 
 
@@ -144,8 +129,6 @@ def _tool(above: Sequence[str]) -> str:
 
 def _printer(above: Sequence[str]) -> str:
     """Return the program whose output is not read and begins in these lines; "" if there is none."""
+    text, flags = "\n".join(above), re.MULTILINE | re.IGNORECASE
     kinds = (kind for name in parser_names() for kind in taken(name).not_yet)
-    text = "\n".join(above)
-    return next(
-        (kind.name for kind in kinds if re.search(kind.known_by, text, re.MULTILINE | re.IGNORECASE)), ""
-    )
+    return next((kind.name for kind in kinds if re.search(kind.known_by, text, flags)), "")

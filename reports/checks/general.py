@@ -83,7 +83,7 @@ def _copies(every: Sequence[Sequence[Run]]) -> Iterator[Fault]:
 
 
 def _facts(run: Run) -> dict[str, object]:
-    return cut.told(run.tool, run.parsed) if run.parsed else {}
+    return cut.options(run.tool, run.parsed) if run.parsed else {}
 
 
 def _printed(run: Run, name: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import itertools
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,10 @@ from orchestrator.capture import cut as captured
 from orchestrator.capture import intake
 from orchestrator.capture.kept import store
 from orchestrator.store.result_file import open_result
-from orchestrator.tools import fio
-from parsers import get_parser, taken
+from parsers import get_parser
 from parsers.text import decode
 
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
 
 
 def cut(tool: str, data: bytes) -> list[bytes]:
@@ -30,7 +26,7 @@ def cut(tool: str, data: bytes) -> list[bytes]:
 
 
 def options(tool: str, data: bytes) -> dict[str, Any]:
-    return captured.told(tool, get_parser(tool).parse(decode(data), {}))
+    return captured.options(tool, get_parser(tool).parse(decode(data), {}))
 
 
 OUTPUTS = sorted(
@@ -91,59 +87,6 @@ def test_windows_line_ends_are_cut_too() -> None:
     assert cut("stream", LOOP.encode("utf-16")) == [LOOP.encode("utf-16")]  # bytes are no characters there
 
 
-@needs_corpus
-def test_runs_of_the_corpus() -> None:
-    def corpus(place: str) -> bytes:
-        return (CORPUS / place).read_bytes()
-
-    assert len(cut("fio", corpus("published/fio/readOutput128_fio3.16.txt"))) == 3
-    assert len(cut("imb", corpus("generated/imb/multi1_np4.txt"))) == 1  # one run prints many tables
-    told = options("fio", corpus("published/fio/ceph_randread-4k_fio3.1.txt"))
-    assert told == {"rw": "randread", "bs": "4k", "ioengine": "libaio", "iodepth": 32}
-    told = options("fio", corpus("generated/fio/normal_group_reporting.txt"))
-    assert told["numjobs"] == 3
-    assert options("mlc", corpus("published/mlc/win_W9_256_v3.10.txt")) == {
-        "mode": "loaded_latency",
-        "W": "9",
-        "l": 256,
-    }
-    assert options("imb", corpus("generated/imb/pingpong_default.txt")) == {"benchmark": "PingPong", "np": 2}
-
-
-@needs_corpus
-def test_the_groups_of_a_job_file_are_cells() -> None:
-    data = (CORPUS / "published/fio/chris_tail_latency_fio3.36.json").read_bytes()
-    parser = get_parser("fio")
-    whole = parser.parse(decode(data), {})
-
-    readings = taken("fio").parts(whole)
-    parsed = [parser.parse(decode(data), reading) for reading in readings]
-
-    assert readings == [{"document": 0, "group": 0}, {"document": 0, "group": 1}]
-    assert [captured.told("fio", p)["iodepth"] for p in parsed] == [32, 128]
-    jobs = [len([r for r in p.measurements.rows if r[1] is not None]) for p in (*parsed, whole)]
-    assert jobs[0] + jobs[1] == jobs[2]
-
-
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [
-        ("4096B", "4k"),
-        ("4K", "4k"),
-        ("4KiB", "4k"),
-        ("32.0KiB", "32k"),
-        ("1024KiB", "1M"),
-        ("64m", "64M"),
-        ("100", 100),
-        ("4GB", "4G"),  # fio counts 1024
-        ("4k,64k", "4k,64k"),
-        ("10%", "10%"),
-    ],
-)
-def test_sizes_are_written_as_in_cells_of_experiments(written: str, value: str | int) -> None:
-    assert fio._size(written) == value
-
-
 def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None:
     job = {"jobname": "same", "error": 0, "job options": {"rw": "read", "bs": "4k"}, "read": {"iops": 9.5, "bw_bytes": 38912, "io_bytes": 389120, "runtime": 10000, "total_ios": 95}}  # fmt: skip
     (tmp_path / "a.json").write_text(
@@ -173,7 +116,7 @@ def test_what_a_command_leaves_to_mlc_is_mlcs_own(command: str, options: dict[st
     text = f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: {command}\n\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t203.58\t 145200.4\n"
     parsed = get_parser("mlc").parse(text, {})
 
-    told = captured.told("mlc", parsed)
+    told = captured.options("mlc", parsed)
 
     assert {**captured.defaults("mlc", told, parsed), **told} == options
     bare = get_parser("mlc").parse(text[text.index("Inject") :], {})
