@@ -103,9 +103,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     metrics = metrics_of({"metrics": specs})
     series: list[tuple[str, str, list[float]]] = []
     printed: list[tuple[Scalar, ...]] = []
-    taken = 0
     flags: list[Flag] = []
-    left_s = _MOST_SEARCHES * LONGEST_S
+    count, left_s = 0, _MOST_SEARCHES * LONGEST_S
     for name, spec in specs.items():
         began = time.thread_time()
         with _limited(f"metrics.{name}", spec, min(LONGEST_S, left_s)):
@@ -116,47 +115,43 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
                 found = (value for document in documents for value in _walk(document, path(spec["json"])))
                 words = list(islice(found, MOST + 1))
         left_s = max(0.001, left_s - (time.thread_time() - began))
-        factor, _ = to_base(spec.get("unit", ""))
-        taken += len(words)
-        if taken > MOST:
+        count += len(words)
+        if count > MOST:
             hint = "name less of the text, or let the program sum it up"
             raise ParseError(f"metrics.{name}", f"more than {MOST} numbers in one output", hint)
-        values = [_number(word) for word in words]
-        pairs = zip(words, values, strict=True)
-        finite = [
-            (word, out) for word, value in pairs if value is not None and (out := value * factor) - out == 0
-        ]
+        factor, _ = to_base(spec.get("unit", ""))
+        pairs = [(word, _number(word)) for word in words]
+        products = ((word, value * factor) for word, value in pairs if value is not None)
+        finite = [(word, product) for word, product in products if texts.is_finite(product)]
         if finite:
             series.append((name, metrics[name].unit, [value for _, value in finite]))
             printed.append((name, 10.0 ** min(_last_digit(word) for word, _ in finite) * factor))
-        if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
-            flags.append(Flag(f"not_a_number:{name}", f"{name}: {_no_number(unread[0])}"))
-        if len(finite) + len(unread) < len(words):
-            flags.append(Flag("not_finite", f"{name}: inf or nan, left out"))
-        if "regex" in spec and 1 < len(finite) <= _MOST_TOLD:
-            each = f"each match is a number of its own, index 0 to {len(finite) - 1}"
-            flags.append(
-                Flag(
-                    f"several:{name}",
-                    f"{name} is in the output {len(finite)} times ({_sought(spec)}): {each}",
-                )
-            )
-        if not finite:
-            flags.append(Flag(f"missing:{name}", f"{name} is not in the output ({_sought(spec)})"))
+        flags += _flags(name, spec, [word for word, value in pairs if value is None], len(finite), len(words))
     if not series:
-        if unread_flags := [flag for flag in flags if flag.id.startswith("not_")]:
-            raise ParseError("the program's output", unread_flags[0].text)
+        if unread := next((flag for flag in flags if flag.id.startswith("not_")), None):
+            raise ParseError("the program's output", unread.text)
         sought = "; ".join(f"{name}: {_sought(spec)}" for name, spec in specs.items())
-        raise ParseError(
-            "the program's output", f"no metric was found ({sought}); saw {_most_like(sought, text)}"
-        )
+        what = f"no metric was found ({sought}); saw {_most_like(sought, text)}"
+        raise ParseError("the program's output", what)
+    table = Table((*LABELS, "metric", "unit", "value"), Counted(series))
     return Parsed(
-        tables={
-            "measurements": Table((*LABELS, "metric", "unit", "value"), Counted(series)),
-            "printed": Table(("metric", "step"), tuple(printed)),
-        },
+        tables={"measurements": table, "printed": Table(("metric", "step"), tuple(printed))},
         flags=tuple(flags),
     )
+
+
+def _flags(
+    name: str, spec: Mapping[str, Any], unread: list[object], finite: int, count: int
+) -> Iterator[Flag]:
+    if unread:
+        yield Flag(f"not_a_number:{name}", f"{name}: {_no_number(unread[0])}")
+    if finite + len(unread) < count:
+        yield Flag("not_finite", f"{name}: inf or nan, left out")
+    if "regex" in spec and 1 < finite <= _MOST_TOLD:
+        each = f"each match is a number of its own, index 0 to {finite - 1}"
+        yield Flag(f"several:{name}", f"{name} is in the output {finite} times ({_sought(spec)}): {each}")
+    if not finite:
+        yield Flag(f"missing:{name}", f"{name} is not in the output ({_sought(spec)})")
 
 
 def _matches(pattern: str, text: str) -> list[str]:
@@ -289,10 +284,7 @@ def _sought(spec: Mapping[str, Any]) -> str:
 
 
 def _no_number(word: object) -> str:
-    ambiguous = isinstance(word, str) and re.fullmatch(r"[+-]?[\d.,]{1,40}", word) and "," in word
-    return f"{_shown(word)} is {'ambiguous: a comma may be of thousands or of decimals' if ambiguous else 'not a number'}"
-
-
-def _shown(word: object) -> str:
-    text = word if isinstance(word, str) else json.dumps(word)
-    return repr(text[:40])
+    shown = repr((word if isinstance(word, str) else json.dumps(word))[:40])
+    if isinstance(word, str) and re.fullmatch(r"[+-]?[\d.,]{1,40}", word) and "," in word:
+        return f"{shown} is ambiguous: a comma may be of thousands or of decimals"
+    return f"{shown} is not a number"

@@ -59,16 +59,12 @@ _PER_BYTE: Final = (("sequential_ns_per_byte", "sequential"), ("first_touch_ns_p
 
 _Row = tuple[tuple[Scalar, ...], str, float]
 
-TAKEN: Final = Taken(
-    program=r"\bpoke\b",
-    tells={
-        name: name
-        for name in ("bytes", "block", "count", "direct", "fsync", "pages", "files", "target", "op")
-    },
-)
+_OPTIONS: Final = ("bytes", "block", "count", "direct", "fsync", "pages", "files", "target", "op")
+TAKEN: Final = Taken(program=r"\bpoke\b", tells={name: name for name in _OPTIONS})
 
 
 def recognise(text: str) -> bool:
+    """Return whether a document of poke is in the text."""
     return _START in text
 
 
@@ -78,9 +74,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     try:
         return _tables(documents)
     except _DAMAGED as error:
-        raise ParseError(
-            "poke output", f"not what poke {documents[0].get('version', '')} prints: {error!r}"
-        ) from error
+        what = f"not what poke {documents[0].get('version', '')} prints: {error!r}"
+        raise ParseError("poke output", what) from error
 
 
 def _documents(text: str) -> Iterator[dict[str, Any]]:
@@ -92,10 +87,9 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
         try:
             document, end = json.JSONDecoder().raw_decode(text, at)
         except json.JSONDecodeError as error:
+            place, what = f"poke output, line {error.lineno}", f"the document is cut or damaged: {error.msg}"
             raise ParseError(
-                f"poke output, line {error.lineno}",
-                f"the document is cut or damaged: {error.msg}",
-                "the run was interrupted, or its output was not kept whole",
+                place, what, "the run was interrupted, or its output was not kept whole"
             ) from error
         except (ValueError, RecursionError) as error:  # whole numbers of 5000 digits, lists in lists in lists
             raise ParseError("poke output", f"the document is damaged: {error}") from error
@@ -118,12 +112,10 @@ def _tables(documents: list[dict[str, Any]]) -> Parsed:
             if sum(bucket[2] for bucket in buckets) != result["count"]:
                 raise ValueError(f"the histogram does not hold the {result['count']} samples")
             rows.extend(_figures(target, op, result))
-            histogram.extend((target, op, _ns(low), _ns(high), int(n)) for low, high, n in buckets)
-            largest.extend(
-                (target, op, rank, _ns(at), _ns(value))
-                for rank, (value, at) in enumerate(result["largest"], 1)
-            )
-            flags.update((flag.id, flag) for flag in _flags(result, timer["overhead_ns"]))
+            histogram += [(target, op, _ns(low), _ns(high), int(n)) for low, high, n in buckets]
+            longest = enumerate(result["largest"], 1)
+            largest += [(target, op, rank, _ns(at), _ns(value)) for rank, (value, at) in longest]
+            flags |= {flag.id: flag for flag in _flags(result, timer["overhead_ns"])}
     return Parsed(
         tables={
             "measurements": measurements(LABELS, METRICS, rows),
@@ -157,39 +149,24 @@ def _figures(target: str, op: str, result: Mapping[str, Any]) -> Iterator[_Row]:
 
 
 def _flags(result: Mapping[str, Any], overhead_ns: float) -> Iterator[Flag]:
-    if result["clock_backwards"]:
-        yield Flag(
-            "clock_backwards",
-            f"the timer ran backwards {result['clock_backwards']} times: those samples count as 0",
-        )
+    if count := result["clock_backwards"]:
+        yield Flag("clock_backwards", f"the timer ran backwards {count} times: those samples count as 0")
     median = result["quantiles_ns"].get("0.5")
     pokes = result["target"] == "compute" or (result["target"] != "null" and result["bytes"] > 0)
     if pokes and median is not None and overhead_ns > median / 2:
-        yield Flag(
-            "timer_limited",
-            f"the timer takes {overhead_ns:.3g} ns of a median of {median:.3g} ns: the operation is not resolved",
-        )
+        what = f"the timer takes {overhead_ns:.3g} ns of a median of {median:.3g} ns"
+        yield Flag("timer_limited", f"{what}: the operation is not resolved")
 
 
 def _facts(documents: list[dict[str, Any]]) -> dict[str, Scalar]:
     first = documents[0]
-    facts: dict[str, Scalar] = {
-        "program": "poke",
-        "tool_version": str(first["version"]),
-        "timer": str(first["timer"]["name"]),
-    }
+    facts: dict[str, Scalar] = {"program": "poke", "tool_version": str(first["version"])}
+    facts["timer"] = str(first["timer"]["name"])
     if len(documents) == 1:
-        facts |= {
-            key: _fact(first[key])
-            for key in ("seed", "direct", "fsync", "pages", "huge_bytes")
-            if key in first
-        }
         result = first["results"][0]
-        facts |= {
-            key: _fact(result[key])
-            for key in ("bytes", "block", "count", "iterations", "files")
-            if key in result
-        }
+        keys = [(first, key) for key in ("seed", "direct", "fsync", "pages", "huge_bytes")]
+        keys += [(result, key) for key in ("bytes", "block", "count", "iterations", "files")]
+        facts |= {key: _fact(source[key]) for source, key in keys if key in source}
         if window := first.get("window"):
             facts |= {"window_offset": _fact(window[0]), "window_length": _fact(window[1])}
     return facts

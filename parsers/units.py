@@ -15,17 +15,9 @@ _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _PREFIXES = {**_DECIMAL, "K": 1e3, **_BINARY}
 _TIMES = {
-    "ns": 1.0,
-    "us": 1e3,
-    "µs": 1e3,
-    "μs": 1e3,
-    "usec": 1e3,
-    "ms": 1e6,
-    "msec": 1e6,
-    "s": 1e9,
-    "sec": 1e9,
-    "min": 60e9,
-}
+    "ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9, "min": 60e9,
+}  # fmt: skip
+_BASES = (("B/s", "B/s"), ("B/sec", "B/s"), ("B", "B"), ("/s", "1/s"), ("IOPS", "1/s"), ("Hz", "1/s"))
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtp])(i?b|i)?|b)?", re.ASCII | re.IGNORECASE)
 
@@ -40,14 +32,7 @@ def to_base(unit: str) -> tuple[float, str]:
     """
     if unit in _TIMES:
         return _TIMES[unit], "ns"
-    for suffix, base in (
-        ("B/s", "B/s"),
-        ("B/sec", "B/s"),
-        ("B", "B"),
-        ("/s", "1/s"),
-        ("IOPS", "1/s"),
-        ("Hz", "1/s"),
-    ):
+    for suffix, base in _BASES:
         prefix = unit.removesuffix(suffix)
         if unit.endswith(suffix) and prefix in _PREFIXES:
             return _PREFIXES[prefix], base
