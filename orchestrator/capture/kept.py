@@ -111,13 +111,10 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
         with create_result(path) as result:
             tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
             seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
-            new = (
+            new = [
                 item for item in runs if seen.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})
-            )
-            first: dict[str, _Item] = {}
-            for item in new:
-                first.setdefault(item.digest, item)
-            fresh = list(first.values())
+            ]
+            fresh = list({item.digest: item for item in reversed(new)}.values())[::-1]
             if fresh or described:
                 cells = _cells(fresh, result, notes)
                 session = result.begin_session(
@@ -182,7 +179,7 @@ def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> It
             label += f", {intake.part_name(parsed)}" if reading else ""
             if not parsed.measurements.rows:
                 if several:
-                    notes[f"{label}: no figures in it"] += 1
+                    notes[f"{label}: no figures in it"] = 1
                 continue
             empty = False
             options = text_of.options(item.tool, parsed) | ({"source": item.host} if item.host else {})
@@ -308,7 +305,7 @@ def _note_equal(equal: Sequence[Sequence[_Item]], notes: Counter[str]) -> None:
     notes[
         f"{which} tell the same options as another (e.g. {most[0].label}): `source` tells them apart. {commands}"
         'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
-    ] += 1
+    ] = 1
 
 
 def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
@@ -327,7 +324,7 @@ def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
             if not (len(parts) > 1 and all(names) and len(set(names)) == len(parts)):
                 continue
             axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
-            notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] += 1
+            notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] = 1
             for item, name in zip(parts, names, strict=True):
                 added = (*item.added, axis)
                 source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
@@ -441,13 +438,13 @@ def _machine(items: Sequence[Captured], notes: Counter[str]) -> tuple[dict[str, 
     of the one that ran: none is kept."""
     topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
     if len(topologies) > 1:
-        notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] += 1
+        notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1
     facts: dict[str, Any] = {}
     for tool in ("lscpu", "numactl"):
         own = {json.dumps(f): f for item in items if item.tool == tool and (f := _facts(item))}
         if len(own) > 1:
             what = f"{len(own)} machines described by {tool}"
-            notes[f"{what}, and nothing says which one ran: none is kept"] += 1
+            notes[f"{what}, and nothing says which one ran: none is kept"] = 1
         elif own:
             facts |= next(iter(own.values()))
     return facts, topologies.pop() if len(topologies) == 1 else ""

@@ -1,54 +1,13 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from parsers import get_parser, guess_parsers, parser_names
 from parsers.errors import ParseError, UserError
-from parsers.text import decode
 
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
-
-# What a tool's folder holds besides the tool's output.
-NO_OUTPUT = {
-    "generated/imb/hwloc_bind_core7.txt": "empty: the ranks were never started",
-    "generated/imb/missing_exe.txt": "empty: there is no such program",
-    "generated/fio/err_bad_option.txt": "empty: fio says it on stderr",
-    "generated/fio/err_readonly_write.txt": "empty: fio says it on stderr",
-}
-
-
-def outputs() -> list[Path]:
-    paths = [*CORPUS.glob("published/*/*"), *CORPUS.glob("generated/*/*")]
-    tools = set(parser_names()) & {"fio", "imb", "mlc", "stream", "numactl", "lscpu", "hwloc"}
-    return sorted(p for p in paths if p.parent.name in tools and p.suffix not in (".tsv", ".stderr", ".in"))
-
-
-def place(path: Path) -> str:
-    return path.relative_to(CORPUS).as_posix()
-
-
-@needs_corpus
-@pytest.mark.parametrize("path", outputs(), ids=place)
-def test_the_corpus_is_told_apart(path: Path) -> None:
-    text = decode(path.read_bytes())
-    if place(path) in NO_OUTPUT or not text.strip():
-        with pytest.raises(ParseError, match="not the output of a known tool"):
-            guess_parsers(text)
-        return
-    assert guess_parsers(text) == (path.parent.name,)
-
-
-def test_what_nobody_knows_is_said_with_its_first_line() -> None:
-    with pytest.raises(ParseError, match="'hello world'") as error:
-        guess_parsers("\n\n  hello world\n")
-    assert "fio" in error.value.hint
-    with pytest.raises(ParseError, match="nothing but blanks"):
-        guess_parsers(" \n")
 
 
 def test_what_two_know_is_of_both() -> None:

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import csv
-import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +10,8 @@ from parsers import imb
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Parsed, Scalar
 from parsers.text import decode
-from parsers.units import size_text
 
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
-PUBLISHED = CORPUS / "published"
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "imb"
-needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
 
 WHOLE = {path.stem: decode(path.read_bytes()) for path in FIXTURES.glob("*.out")}
 
@@ -43,177 +35,8 @@ TITLE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part    "
 
 # --- the corpus -----------------------------------------------------------------------------------
 
-NAMES = {
-    1: ("time",),
-    2: ("time", "bandwidth"),
-    3: ("time_min", "time_max", "time_avg"),
-    4: ("time_min", "time_max", "time_avg", "bandwidth"),
-}
-BANDS = ("bandwidth", "message_rate")
-
-
-def index() -> list[dict[str, str]]:
-    if not PUBLISHED.is_dir():
-        return []
-    with (PUBLISHED / "INDEX.tsv").open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t")
-        return [row for row in rows if row["tool"] == "imb" and "benchmarks=none" not in row["expected"]]
-
-
-def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, bool]]:
-    """Yield (what INDEX.tsv says, does it hold) for each of its figures."""
-    tables = parsed.tables["benchmarks"].records()
-    first = [r for r in parsed.measurements.records() if r["table"] == 0]
-    for word in row["expected"].split():
-        key, _, text = word.partition("=")
-        match key:
-            case "benchmarks":
-                yield word, list(dict.fromkeys(t["benchmark"] for t in tables)) == text.split(",")
-            case "n_tables":
-                yield word, len(tables) == int(text)
-            case "nprocs":  # of the first table that says `#processes`
-                yield word, next(t["nprocs"] for t in tables if "groups" not in t) == int(text)
-            case "waiting":
-                yield word, tables[0]["waiting"] == int(text)
-            case "table0_rows":
-                sizes = {(r.get("message_size"), r["repetitions"]) for r in first}
-                yield word, len(sizes) == int(text)
-            case "table0_error_rows":
-                lines = [flag.text for flag in parsed.flags if flag.id in ("out_of_mem", "time_out")]
-                counts = [re.search(r": (\d+) sizes from ", line) for line in lines]
-                yield word, sum(int(found[1]) if found else 1 for found in counts) == int(text)
-            case "table0_error0":
-                size, _, reason = text.partition(":")
-                flag = {"out-of-mem.;": "out_of_mem", "time-out.;": "time_out"}[f"{reason.rstrip(';')};"]
-                yield word, any(f.id == flag and f" {size_text(int(size))} " in f.text for f in parsed.flags)
-            case "table0_first" | "table0_last":
-                yield word, _row_holds(text, first, parsed)
-            case _:
-                yield word, False
-
-
-def _row_holds(text: str, rows: list[dict[str, Scalar]], parsed: Parsed) -> bool:
-    """Is `0/1000/0.64/0.00` (size, repetitions, figures as printed) in the table?"""
-    cells = [float(cell) for cell in text.split("/")]
-    sized = "message_size" in rows[0]
-    size = cells.pop(0) if sized else None
-    repetitions = cells.pop(0)
-    found = {
-        str(r["metric"]): r["value"]
-        for r in rows
-        if r.get("message_size") == size and r["repetitions"] == repetitions
-    }
-    names = BANDS if "message_rate" in {r["metric"] for r in rows} else NAMES[len(cells)]
-    for name, cell in zip(names, cells, strict=True):
-        if cell == 0:  # less than a digit, or the bandwidth of nothing
-            if name in found:
-                return False
-            continue
-        megabyte = parsed.facts.get("megabyte")
-        factor = 1e3 if name.startswith("time") else float(megabyte or 1) if name == "bandwidth" else 1.0
-        got = found.get(name if megabyte or name != "bandwidth" else "mbytes_per_sec")
-        if got != pytest.approx(cell * factor):
-            return False
-    return True
-
-
-@needs_corpus
-@pytest.mark.parametrize("row", index(), ids=lambda row: row["file"].removeprefix("imb/"))
-def test_published_outputs_give_the_figures_that_were_read_by_hand(row: dict[str, str]) -> None:
-    parsed = imb.parse(decode((PUBLISHED / row["file"]).read_bytes()))
-
-    version = row["tool_version"].removeprefix("V")
-    assert parsed.facts.get("tool_version") == (version if version[:1].isdigit() else None)
-    assert [word for word, holds in checks(row, parsed) if not holds] == []
-
-
-def corpus_texts() -> list[Path]:
-    paths = [*(PUBLISHED / "imb").glob("*"), *(CORPUS / "generated" / "imb").glob("*")]
-    return sorted(p for p in paths if p.suffix not in (".tsv", ".stderr", ".in"))
-
-
-NO_TABLE = {"hwloc_bind_core7.txt", "missing_exe.txt", "list.txt", "np1_invalid.txt", "pkb_debug.txt"}
-
-
-@needs_corpus
-@pytest.mark.parametrize("path", corpus_texts(), ids=lambda path: path.name)
-def test_laws_over_the_corpus(path: Path) -> None:
-    text = decode(path.read_bytes())
-    if path.name in NO_TABLE:
-        with pytest.raises(ParseError):
-            imb.parse(text)
-        return
-    parsed = imb.parse(text)
-    rows = parsed.measurements.records()
-    keys = [tuple(sorted((k, v) for k, v in row.items() if k != "value")) for row in rows]
-    assert len(keys) == len(set(keys)), "one row per number"
-    assert all(float(r["value"] or 0) > 0 or r["metric"] == "overlap" for r in rows)
-    assert not parsed.has("megabyte_contradicts"), "version and arithmetic agree wherever both are there"
-    assert imb.parse(text.replace("\r\n", "\n").replace("\n", "\r\n")) == parsed
-    for row in rows:
-        if row["metric"] == "bandwidth" and row["benchmark"] == "PingPong" and float(row["value"] or 0) > 1e8:
-            same = {k: row[k] for k in ("table", "message_size")}
-            time = value(parsed, metric="time", **same)
-            if time > 5e3:  # three digits
-                assert row["value"] == pytest.approx(float(row["message_size"] or 0) / time * 1e9, rel=2e-3)
-
 
 # --- cut and changed texts ------------------------------------------------------------------------
-
-
-@given(name=st.sampled_from(sorted(WHOLE)), cut=st.floats(0, 1))
-def test_a_cut_text_gives_a_part_of_the_rows_or_none(name: str, cut: float) -> None:
-    text = WHOLE[name]
-    try:
-        part = imb.parse(text[: int(len(text) * cut)])
-    except ParseError:
-        return
-    # Without a version the rows tell the megabyte, and the first rows may not have the digits for it.
-    rows = {row for row in part.measurements.rows if "Mbytes/sec" not in row}
-    assert rows <= set(imb.parse(text).measurements.rows)
-    assert part.facts.get("complete") is not True or part.facts == imb.parse(text).facts
-
-
-@pytest.mark.parametrize("name", sorted(WHOLE))
-def test_terminals_launchers_and_pastes_change_nothing(name: str) -> None:
-    text = WHOLE[name]
-    expected = imb.parse(text)
-    lines = text.splitlines(keepends=True)
-
-    for changed in (
-        text.replace("\n", "\r\n"),
-        "\ufeff" + text,
-        "\x1b[1m" + text.replace("\n", "\x1b[0m\n\x1b[1m"),
-        "$ mpirun -np 2 ./IMB-MPI1\n" + text + "\n[user@node ~]$ ",
-        "".join(f"    {line}" for line in lines),
-        "Output:\n\n" + "".join(f"\t{line}" for line in lines) + "\nAs one can see, 12 34 5.\n",
-        "".join(f"[0] {line}" for line in lines) if not text.startswith("[0]") else text,
-        "".join(f"[1,0]<stdout>:{line}" for line in lines) if not text.startswith("[0]") else text,
-        text.replace("\t", "    ").replace("  #", " \t#"),
-    ):
-        got = imb.parse(changed)
-        assert got.tables == expected.tables
-        assert got.facts == expected.facts
-
-
-@pytest.mark.parametrize("name", sorted(WHOLE))
-def test_two_outputs_in_one_file(name: str) -> None:
-    once, twice = imb.parse(WHOLE[name]), imb.parse(WHOLE[name] + WHOLE[name])
-
-    assert len(twice.measurements.rows) == 2 * len(once.measurements.rows)
-    assert twice.facts["runs"] == (1 if name == "mt_noheader" else 2)
-    assert {k: v for k, v in twice.facts.items() if k != "runs"} == {
-        k: v for k, v in once.facts.items() if k != "runs"
-    }
-
-
-@pytest.mark.parametrize(
-    "text", ["", "\n", "hello\n", "#bytes\n", "0 1000 0.19 0.00\n", "STREAM version $Revision: 5.10 $\n"]
-)
-def test_what_is_not_imb_is_refused(text: str) -> None:
-    assert not imb.recognise(text)
-    with pytest.raises(ParseError, match="looked for"):
-        imb.parse(text)
 
 
 def test_no_table_says_why() -> None:
@@ -503,27 +326,3 @@ def test_groups_and_ranks() -> None:
         "# #processes = 2 ", "# #processes = 2; rank order (rowwise): \n#     0    2"
     )
     assert imb.parse(mapped).tables["benchmarks"].records()[0]["ranks"] == "0,2"
-
-
-@given(
-    name=st.sampled_from(sorted(WHOLE)),
-    edits=st.lists(
-        st.tuples(
-            st.floats(0, 1),
-            st.integers(0, 40),
-            st.sampled_from(["", "inf", "1e999", "#", " ", "\n", "9" * 400, "-"]),
-        ),
-        min_size=1,
-        max_size=8,
-    ),
-)
-def test_a_damaged_text_is_read_or_refused(name: str, edits: list[tuple[float, int, str]]) -> None:
-    text = WHOLE[name]
-    for place, length, new in edits:
-        at = int(place * len(text))
-        text = text[:at] + new + text[at + length :]
-    try:
-        parsed = imb.parse(text)
-    except ParseError:
-        return
-    assert all(isinstance(row[-1], float) for row in parsed.measurements.rows)

@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parsers import likwid_bench
 from parsers.errors import ParseError
@@ -49,17 +47,6 @@ def test_version_4_says_core_and_size_without_its_unit() -> None:
     assert values(text, "size") == [99968.0]
     assert len(likwid_bench.parse(text).tables["threads"].rows) == 2
     assert values(text.replace("Size per thread:", "Vectorlength:"), "size") == [], "a number of elements"
-
-
-@given(cut=st.integers(0, len(COPY)))
-def test_a_cut_text_gives_a_part_of_the_rows_or_none(cut: int) -> None:
-    try:
-        part = likwid_bench.parse(COPY[:cut])
-    except ParseError:
-        return
-    whole = likwid_bench.parse(COPY)
-    assert set(part.measurements.rows) <= set(whole.measurements.rows)
-    assert part.has("truncated") or values(COPY[:cut], "bandwidth") == values(COPY, "bandwidth")
 
 
 @pytest.mark.parametrize(

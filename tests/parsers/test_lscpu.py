@@ -1,23 +1,10 @@
 from __future__ import annotations
 
-import csv
-import os
-import re
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from parsers import guess_parsers, lscpu
+from parsers import lscpu
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
-from parsers.text import decode
-
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
-PUBLISHED = CORPUS / "published"
-needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
 
 LIST = """Architecture:            x86_64
   CPU op-mode(s):        32-bit, 64-bit
@@ -77,64 +64,6 @@ def caches(parsed: Parsed) -> dict[tuple[Scalar, Scalar], Scalar]:
 
 def flags(parsed: Parsed) -> set[str]:
     return {flag.id for flag in parsed.flags}
-
-
-INDEX = (PUBLISHED / "INDEX.tsv").read_text().splitlines() if PUBLISHED.is_dir() else []
-MINE = [row for row in csv.DictReader(INDEX, delimiter="\t") if row["tool"] == "lscpu"]
-FIELDS = {
-    "cpus": "CPU(s)",
-    "tpc": "Thread(s) per core",
-    "cps": "Core(s) per socket",
-    "sockets": "Socket(s)",
-    "numa": "NUMA node(s)",
-    "model": "Model name",
-    "l3": "L3 cache",
-}
-
-
-@needs_corpus
-@pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
-def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
-    parsed = lscpu.parse(decode((PUBLISHED / row["file"]).read_bytes()))
-    fields: dict[Scalar, Scalar] = {}
-    for entry in parsed.tables["fields"].records():
-        fields.setdefault(entry["field"], entry.get("value"))  # the index has the first CPU type's
-
-    for key, want in re.findall(r"(\S+)=(\S+)", row["expected"]):
-        assert fields[FIELDS[key]] == want.replace("_", " ").replace("x86 64", "x86_64"), key
-
-
-@needs_corpus
-def test_the_corpus_is_named_lscpu_where_it_is_and_nowhere_else() -> None:
-    texts = {
-        p: decode(p.read_bytes()) for p in CORPUS.rglob("*") if p.suffix in (".txt", ".out", ".json", ".xml")
-    }
-    claimed = {p for p, text in texts.items() if lscpu.recognise(text)}
-    assert {p for p in texts if p.parent.name == "lscpu"} == claimed
-    for path in claimed:
-        assert guess_parsers(texts[path]) == ("lscpu",), path.name
-
-
-@needs_corpus
-def test_the_forms_of_one_machine_agree() -> None:
-    here = CORPUS / "generated" / "lscpu"
-    parsed = {p.name: lscpu.parse(p.read_text()) for p in here.iterdir() if p.suffix in (".txt", ".json")}
-
-    assert parsed["lscpu.txt"].facts == parsed["lscpu_J.json"].facts == parsed["lscpu_B.txt"].facts
-    assert (
-        parsed["lscpu.txt"].measurements
-        == parsed["lscpu_J.json"].measurements
-        == parsed["lscpu_B.txt"].measurements
-    )
-    assert parsed["lscpu_C.txt"].measurements == parsed["lscpu_CJ.json"].measurements
-    assert (
-        caches(parsed["lscpu_C.txt"])["L2", "size_total"] == caches(parsed["lscpu.txt"])["L2", "size_total"]
-    )
-    assert [row[:5] for row in parsed["lscpu_e.txt"].tables["cpus"].rows] == [
-        (1, 1, 0, 0, 0),
-        (1, 1, 1, 0, 0),
-    ]
-    assert parsed["lscpu_e.txt"].tables["cpus"] == parsed["lscpu_eJ.json"].tables["cpus"]
 
 
 def test_the_list() -> None:
@@ -258,23 +187,6 @@ def test_two_machines_stay_apart() -> None:
     assert parsed.facts["cpus"] == 8
 
 
-@pytest.mark.parametrize(
-    "text", ["", "hello\n", "CPU: 8\n", "{}", '{"jobs": []}', "processor\t: 0\ncpu cores\t: 4\n"]
-)
-def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
-    assert not lscpu.recognise(text)
-    with pytest.raises(ParseError, match="saw") as refusal:
-        lscpu.parse(text)
-    assert refusal.value.hint
-
-
-def test_absurd_numbers_break_nothing() -> None:
-    for old in ("8\n", "128 KiB", "(4 instances)", "3600.0000", "node1"):
-        assert old in LIST
-        for absurd in ("9" * 5000, "1e999", "²"):
-            lscpu.parse(LIST.replace(old, f"{absurd}\n"))
-
-
 @pytest.mark.parametrize("entry", ['{"data": "2"}', "3", "null", "[]"])
 def test_json_of_another_shape_is_refused(entry: str) -> None:
     with pytest.raises(ParseError, match="JSON"):
@@ -284,42 +196,3 @@ def test_json_of_another_shape_is_refused(entry: str) -> None:
 def test_json_that_was_cut_is_refused() -> None:
     with pytest.raises(ParseError, match="JSON"):
         lscpu.parse('{"lscpu": [\n  {"field": "CPU(s):", "data": "2"},')
-
-
-VARIANTS: dict[str, Callable[[str], str]] = {
-    "crlf": lambda t: t.replace("\n", "\r\n"),
-    "fenced": lambda t: f"Prose.\n```\n$ lscpu\n{t}```\n",
-    "coloured": lambda t: "".join(f"\x1b[32m{line}\x1b[0m\n" for line in t.splitlines()),
-    "indented": lambda t: "".join(f"    {line}\n" for line in t.splitlines()),
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("text", [LIST, OLD, PARSABLE], ids=["list", "old", "parsable"])
-def test_how_a_text_was_captured_changes_nothing(text: str, variant: str) -> None:
-    captured = VARIANTS[variant](text)
-    assert lscpu.recognise(captured)
-    assert lscpu.parse(captured).tables == lscpu.parse(text).tables
-    assert lscpu.parse(captured).facts == lscpu.parse(text).facts
-
-
-@given(st.sampled_from([LIST.replace("\n                          ", " "), OLD, PARSABLE]), st.data())
-def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
-    whole = lscpu.parse(text)
-    cut = data.draw(st.integers(0, len(text)))
-    try:
-        parsed = lscpu.parse(text[:cut])
-    except ParseError:
-        return
-    assert parsed.facts.items() <= whole.facts.items()
-    for name, table in parsed.tables.items():
-        if table.columns == whole.tables[name].columns:
-            assert set(table.rows) <= set(whole.tables[name].rows)
-        else:
-            assert table.rows == ()
-
-
-def test_the_documentation_names_everything_that_is_returned() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "lscpu.md").read_text()
-    for name in (*lscpu.LABELS, *lscpu.METRICS, *(fact for fact, _ in lscpu.FACTS.values()), *lscpu._FLAGS):
-        assert f"`{name}`" in text, name

@@ -1,25 +1,14 @@
 from __future__ import annotations
 
-import csv
-import os
-import re
 import tomllib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from parsers import guess_parsers, mlc
-from parsers.errors import ParseError
+from parsers import mlc
 from parsers.measurement import Parsed, Scalar
-from parsers.text import decode
 
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
-PUBLISHED = CORPUS / "published"
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "mlc"
-needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
 
 FULL = """Intel(R) Memory Latency Checker - v3.11b
 *** Unable to modify prefetchers (try executing 'modprobe msr')
@@ -106,106 +95,6 @@ def flags(parsed: Parsed) -> set[str]:
 
 # -- the corpus
 
-INDEX = (PUBLISHED / "INDEX.tsv").read_text().splitlines() if PUBLISHED.is_dir() else []
-MINE = [row for row in csv.DictReader(INDEX, delimiter="\t") if row["tool"] == "mlc"]
-LABELLED = {"all_reads_mbps": "read", "stream_triad_like_mbps": "triad", "rw31_mbps": "3:1"}
-
-
-def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, object, object]]:
-    """Yield (figure's name, what the parser says, what a person read) for every word of the index's `expected`."""
-    run = parsed.tables["runs"].records()[0]
-    for key, want in re.findall(r"(\S+?)=(\S+(?: Argument:\S+)?)", row["expected"]):
-        if match := re.fullmatch(r"(idle_ns|bw_mbps)\[(\d)\]\[(\d)\]", key):
-            section = "latency_matrix" if match[1] == "idle_ns" else "bandwidth_matrix"
-            scale = 1 if match[1] == "idle_ns" else 1e6
-            cell = (int(match[2]), int(match[3]))
-            yield key, values(parsed, run=1, section=section, cell=cell), [float(want) * scale]
-        elif match := re.fullmatch(r"(idle_ns|bw_mbps)_shape", key):
-            section = "latency_matrix" if match[1] == "idle_ns" else "bandwidth_matrix"
-            cells = [r for r in parsed.measurements.records() if r["section"] == section and r["run"] == 1]
-            yield key, f"{len({r['from'] for r in cells})}x{len({r['to'] for r in cells})}", want
-        elif match := re.fullmatch(r"loaded_latency\[(0|-1)\]", key):
-            figures = re.fullmatch(r"(?:delay(\d+):)?([\d.]+)ns@([\d.]+)MBps", want)
-            assert figures
-            latencies = [r for r in parsed.measurements.records() if r["section"] == "loaded_latency"]
-            last = max(int(str(r["row"])) for r in latencies)
-            where: dict[str, Scalar] = {"section": "loaded_latency", "row": 0 if match[1] == "0" else last}
-            if figures[1]:
-                where["delay"] = int(figures[1])
-            yield key, values(parsed, "latency", None, **where), [float(figures[2])]
-            yield key, values(parsed, "bandwidth", None, **where), [float(figures[3]) * 1e6]
-        elif key == "n_rows":
-            yield key, len(values(parsed, "latency", section="loaded_latency")), int(want)
-        elif key == "n_results":
-            yield key, len(parsed.measurements.rows), int(want)
-        elif key in LABELLED:
-            section = (
-                "max_bandwidth"
-                if "." in want and len(want.split(".")[1]) == 2
-                else "peak_injection_bandwidth"
-            )
-            yield key, values(parsed, section=section, traffic=LABELLED[key]), [float(want) * 1e6]
-        elif key == "idle_clocks":
-            clocks = values(parsed, "core_clocks", run=1) + values(parsed, "base_clocks", run=1)
-            yield key, clocks, [float(want)]
-        elif key == "idle_latency_ns":
-            yield key, values(parsed, "latency", run=1), [float(want)]
-        elif match := re.fullmatch(r"local_l2_(hitm?)_ns", key):
-            yield key, values(parsed, transfer=f"local L2->L2 {match[1].upper()}"), [float(want)]
-        elif key == "remote_hitm_writer_homed[0][1]":
-            homed = "remote L2->L2 HITM, homed in writer"
-            yield key, values(parsed, transfer=homed, cell=(0, 1)), [float(want)]
-        elif key == "buffer":
-            number = float(re.sub(r"Mi?B", "", want))
-            yield key, run["buffer_read_bytes"], round(number * 2**20)
-        elif key == "read_only_traffic_line":
-            if want == "yes":
-                table = {"section": "bandwidth_matrix"} if "matrix" in row["mode"] else {}
-                yield (
-                    key,
-                    {r.get("traffic") for r in parsed.measurements.records() if table.items() <= r.items()},
-                    {"read"},
-                )
-        elif key == "prefetchers_unmodified":
-            yield key, parsed.has("no_msr"), want == "yes"
-        elif key == "is_error":
-            yield key, parsed.has("invalid_argument"), True
-        else:
-            raise AssertionError(f"the index names a figure this test does not know: {key}")
-
-
-@needs_corpus
-@pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
-def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
-    parsed = mlc.parse(decode((PUBLISHED / row["file"]).read_bytes()))
-
-    checked = 0
-    for name, got, want in checks(row, parsed):
-        assert got == (pytest.approx(want) if isinstance(want, list) else want), name
-        checked += 1
-    assert checked or row["expected"].strip() == ""
-    assert parsed.facts.get("tool_version", "") == row["tool_version"]
-
-
-@needs_corpus
-def test_the_corpus_is_named_mlc_where_it_is_and_nowhere_else() -> None:
-    texts = {
-        p: decode(p.read_bytes()) for p in CORPUS.rglob("*") if p.suffix in (".txt", ".out", ".json", ".xml")
-    }
-    claimed = {p.relative_to(CORPUS).parts[1] for p, text in texts.items() if mlc.recognise(text)}
-    assert claimed == {"mlc"}
-    for path, text in texts.items():
-        if path.parent.name == "mlc":
-            assert guess_parsers(text) == ("mlc",), path.name
-
-
-@needs_corpus
-def test_no_table_of_the_corpus_has_two_figures_under_one_name() -> None:
-    for row in MINE:
-        table = mlc.parse(decode((PUBLISHED / row["file"]).read_bytes())).measurements
-        keys = [cells[:-1] for cells in table.rows]
-        assert len(set(keys)) == len(keys), row["file"]
-
 
 # -- what a text says
 
@@ -263,11 +152,6 @@ def test_an_extract_keeps_the_traffic_line_above_its_table() -> None:
     assert values(parsed, "latency", traffic="read") == [80.0]
     twice = mlc.parse(f"Using Read-only traffic type\n{table}\n$ mlc --loaded_latency -W5\n{table}")
     assert values(twice, "latency", traffic="1:1") == [80.0]
-
-
-def test_every_traffic_word_has_a_text_for_people() -> None:
-    assert set(mlc.TRAFFIC.values()) | {"read", "triad"} == set(mlc.TRAFFIC_TEXT)
-    assert len(set(mlc.TRAFFIC.values())) == len(mlc.TRAFFIC)
 
 
 def test_a_delay_may_stand_there_twice() -> None:
@@ -599,32 +483,6 @@ def test_units_are_what_the_text_says() -> None:
     assert values(mlc.parse(giga), "bandwidth", run=2) == [pytest.approx(21243.8e9)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "   \n\n",
-        "hello\n",
-        "Copy: 1.0 2.0 3.0 4.0\n",
-        "if 'Measuring Loaded Latencies' in line:\n    pass\n",
-        "{}",
-    ],
-)
-def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
-    assert not mlc.recognise(text)
-    with pytest.raises(ParseError, match="saw") as refusal:
-        mlc.parse(text)
-    assert refusal.value.hint
-
-
-@pytest.mark.parametrize("old", ["00002", "177.85", "100.000MiB", "1,000,000", "-l64", "Numa node\t     0"])
-def test_absurd_numbers_break_nothing(old: str) -> None:
-    text = FULL + LOADED.format(options="-W6 -l64", traffic="")
-    assert old in text
-    for absurd in ("9" * 5000, "1e999", "1e-99999999999999999999", "²"):
-        mlc.parse(text.replace(old, absurd), {"W": absurd})
-
-
 def test_a_table_after_an_idle_latency_without_its_title_is_not_read() -> None:
     idle = "Each iteration took 201.2 core clocks ( 80.5    ns)\n"
     parsed = mlc.parse(LOADED.format(options="-W6", traffic="") + idle + idle + " 00015\t1.00\t 1.0\n")
@@ -632,80 +490,6 @@ def test_a_table_after_an_idle_latency_without_its_title_is_not_read() -> None:
 
 
 # -- laws
-
-
-def tabs_to_blanks(text: str) -> str:
-    return text.expandtabs(8)
-
-
-def double_spaced(text: str) -> str:
-    return text.replace("\n", "\n\n")
-
-
-VARIANTS: dict[str, Callable[[str], str]] = {
-    "crlf": lambda t: t.replace("\n", "\r\n"),
-    "cr": lambda t: t.replace("\n", "\r"),
-    "bom": lambda t: "\ufeff" + t,
-    "blanks": tabs_to_blanks,
-    "one blank": lambda t: re.sub(r"[\t ]+", " ", t),
-    "trailing blanks": lambda t: t.replace("\n", " \t \n"),
-    "double spaced": double_spaced,
-    "indented": lambda t: "".join(f"    {line}\n" for line in t.splitlines()),
-    "fenced": lambda t: f"Some prose.\n\n```console\n{t}```\n\nMore prose.\n",
-    "quoted": lambda t: "".join(f"> {line}\n" for line in t.splitlines()),
-    "coloured": lambda t: "".join(f"\x1b[32m{line}\x1b[0m\n" for line in t.splitlines()),
-    "html": lambda t: t.replace("->", "-&gt;"),
-    "piped": lambda t: re.sub(r"\t *", " | ", t),
-    "windows prompts": lambda t: f"C:\\Users\\x y>mlc\n{t}\nC:\\Users\\x y>",
-    "slurm": lambda t: f"module: loading gcc/12\n{t}slurmstepd: error: *** JOB 12 CANCELLED ***\n",
-    "one rank": lambda t: "".join(f"[0] {line}\n" for line in t.splitlines()),
-    "no last line end": lambda t: t.rstrip("\n"),
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("text", [FULL, LOADED.format(options="-W6", traffic="")], ids=["full", "loaded"])
-def test_how_a_text_was_captured_changes_no_figure(text: str, variant: str) -> None:
-    assert mlc.recognise(VARIANTS[variant](text))
-    assert mlc.parse(VARIANTS[variant](text)).measurements == mlc.parse(text).measurements
-
-
-WHOLE = {
-    text: set(mlc.parse(text).measurements.rows)
-    for text in (FULL, REPORT, LOADED.format(options="-W6", traffic=""))
-}
-
-
-@given(st.sampled_from(sorted(WHOLE)), st.data())
-def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
-    cut = data.draw(st.integers(0, len(text)))
-    try:
-        rows = mlc.parse(text[:cut]).measurements.rows
-    except ParseError:
-        return
-    assert set(rows) <= WHOLE[text]
-
-
-@given(st.lists(st.sampled_from(sorted(WHOLE)), min_size=1, max_size=4))
-def test_texts_one_after_the_other_are_their_runs_one_after_the_other(texts: list[str]) -> None:
-    rows = [row[1:] for row in mlc.parse("".join(texts)).measurements.rows]
-    assert rows == [row[1:] for text in texts for row in mlc.parse(text).measurements.rows]
-
-
-@given(st.text() | st.lists(st.sampled_from(FULL.splitlines()), max_size=30).map("\n".join))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
-        parsed = mlc.parse(text)
-    except ParseError:
-        return
-    assert all(row[-1] > 0 for row in parsed.measurements.rows)  # type: ignore[operator]
-
-
-def test_the_documentation_names_everything_that_is_returned() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "mlc.md").read_text()
-    runs = mlc.parse(FULL).tables["runs"].columns
-    for name in (*mlc.LABELS, *mlc.METRICS, *mlc.SECTIONS, *mlc.TRAFFIC.values(), *runs, *mlc._FLAGS):
-        assert f"`{name}`" in text, name
 
 
 BETWEEN_CACHES = """Intel(R) Memory Latency Checker - v3.7

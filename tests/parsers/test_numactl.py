@@ -1,23 +1,9 @@
 from __future__ import annotations
 
-import csv
-import os
-import re
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from parsers import guess_parsers, numactl
-from parsers.errors import ParseError
+from parsers import numactl
 from parsers.measurement import Parsed, Scalar
-from parsers.text import decode
-
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
-PUBLISHED = CORPUS / "published"
-needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
 
 HARDWARE = """available: 3 nodes (0-1,8)
 node 0 cpus: 0 2 4 6
@@ -54,55 +40,6 @@ def flags(parsed: Parsed) -> set[str]:
     return {flag.id for flag in parsed.flags}
 
 
-INDEX = (PUBLISHED / "INDEX.tsv").read_text().splitlines() if PUBLISHED.is_dir() else []
-MINE = [row for row in csv.DictReader(INDEX, delimiter="\t") if row["tool"] == "numactl"]
-
-
-@needs_corpus
-@pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
-def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
-    parsed = numactl.parse(decode((PUBLISHED / row["file"]).read_bytes()))
-    nodes = sorted({r["node"] for r in parsed.measurements.records()})  # type: ignore[type-var]
-
-    for key, want in re.findall(r"(\S+)=(\S+)", row["expected"]):
-        if key == "nodes":
-            assert len(nodes) == int(want)
-        elif key == "cpus_node0":
-            assert values(parsed, "cpus", node=0) == [int(want)]
-        elif key == "cpuless_nodes":
-            without = [str(n) for n in nodes if values(parsed, "cpus", node=n) == [0.0]]
-            assert (",".join(without) or "none") == want
-        elif match := re.fullmatch(r"size_node(\d+)_mb", key):
-            assert values(parsed, "size", node=int(match[1])) == [int(want) * 2**20]
-        elif key == "distance[0][-1]":
-            assert values(parsed, "distance", node=nodes[0], to=nodes[-1]) == [float(want)]
-        elif key == "distance[-1][0]":
-            assert values(parsed, "distance", node=nodes[-1], to=nodes[0]) == [float(want)]
-        elif key == "policy":
-            assert parsed.facts["policy"] == want
-        elif key == "preferred":
-            assert parsed.facts["preferred_node"] == want
-        elif key == "n_physcpubind":
-            assert len(str(parsed.facts["physcpubind"]).split()) == int(want)
-        elif key == "membind":
-            assert str(parsed.facts["membind"]).split() == want.split(",")
-        else:
-            raise AssertionError(f"the index names a figure this test does not know: {key}")
-
-
-@needs_corpus
-def test_the_corpus_is_named_numactl_where_it_is_and_nowhere_else() -> None:
-    texts = {
-        p: decode(p.read_bytes()) for p in CORPUS.rglob("*") if p.suffix in (".txt", ".out", ".json", ".xml")
-    }
-    claimed = {p for p, text in texts.items() if numactl.recognise(text)}
-    assert {p.relative_to(CORPUS).parts[1] for p in claimed} == {"numactl"}
-    blank = {p for p, text in texts.items() if not text.strip()}
-    assert {p for p in texts if p.parent.name == "numactl"} - claimed <= blank
-    for path in claimed:
-        assert guess_parsers(texts[path]) == ("numactl",), path.name
-
-
 def test_hardware() -> None:
     parsed = numactl.parse(HARDWARE)
 
@@ -137,13 +74,6 @@ def test_an_error_above_the_output_of_another_tool_is_noise() -> None:
     assert numactl.recognise(noise)
     assert not numactl.recognise(f"{noise}STREAM version $Revision: 5.10 $\n")
     assert numactl.recognise(noise + HARDWARE)
-
-
-@pytest.mark.parametrize("old", ["63696", "node 8", "  50", "0 2 4 6"])
-def test_absurd_numbers_break_nothing(old: str) -> None:
-    assert old in HARDWARE
-    for absurd in ("9" * 5000, "1e999", "²"):
-        numactl.parse(HARDWARE.replace(old, f"  {absurd}"))
 
 
 def test_numastat() -> None:
@@ -213,45 +143,3 @@ def test_lists_of_cpus_that_are_compressed(printed: str, count: int | None) -> N
 
     assert values(parsed, "cpus", node=0) == ([] if count is None else [count])
     assert parsed.has("unread") is (count is None)
-
-
-@pytest.mark.parametrize("text", ["", "hello\n", "numa_hit 67040501\n", "policy: x\n"])
-def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
-    assert not numactl.recognise(text)
-    with pytest.raises(ParseError, match="saw") as refusal:
-        numactl.parse(text)
-    assert refusal.value.hint
-
-
-VARIANTS: dict[str, Callable[[str], str]] = {
-    "crlf": lambda t: t.replace("\n", "\r\n"),
-    "one blank": lambda t: re.sub(r" +", " ", t),
-    "no trailing blanks": lambda t: re.sub(r" +\n", "\n", t),
-    "indented": lambda t: "".join(f"    {line}\n" for line in t.splitlines()),
-    "fenced": lambda t: f"Prose.\n```\n$ numactl -H\n{t}```\n",
-    "coloured": lambda t: "".join(f"\x1b[32m{line}\x1b[0m\n" for line in t.splitlines()),
-    "stripped": str.strip,
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_how_a_text_was_captured_changes_no_figure(variant: str) -> None:
-    assert numactl.recognise(VARIANTS[variant](HARDWARE))
-    assert numactl.parse(VARIANTS[variant](HARDWARE)).tables == numactl.parse(HARDWARE).tables
-
-
-@given(st.integers(0, len(HARDWARE)))
-def test_a_truncated_text_gives_a_subset_of_its_rows(cut: int) -> None:
-    whole = numactl.parse(HARDWARE)
-    try:
-        parsed = numactl.parse(HARDWARE[:cut])
-    except ParseError:
-        return
-    for name, table in parsed.tables.items():
-        assert set(table.rows) <= set(whole.tables[name].rows)
-
-
-def test_the_documentation_names_everything_that_is_returned() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "numactl.md").read_text()
-    for name in (*numactl.LABELS, *numactl.METRICS, *numactl._FLAGS):
-        assert f"`{name}`" in text, name

@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from parsers import guess_parsers, osu
-from parsers.errors import ParseError
+from parsers import osu
 from parsers.measurement import Parsed, Scalar
 
 LATENCY = """\
@@ -52,7 +47,6 @@ PUT = """\
 1                       1.70              Pass
 2                       1.71              Fail
 """
-ALL = (LATENCY, RATE, FULL, BLOCKS, BARRIER, PUT)
 
 
 def value(parsed: Parsed, **labels: Scalar) -> float:
@@ -123,41 +117,6 @@ def test_init_and_atomics() -> None:
     assert value(parsed, operation="shmem_int_fadd", metric="latency") == 400.0
 
 
-def test_all_in_one_file() -> None:
-    parsed = osu.parse("".join(ALL))
-
-    assert len(parsed.tables["benchmarks"].rows) == len(ALL)
-    assert len(parsed.measurements.rows) == sum(len(osu.parse(text).measurements.rows) for text in ALL)
-    assert "tool_version" not in parsed.facts
-
-
-@pytest.mark.parametrize("text", ALL)
-def test_launchers_terminals_and_pastes_change_nothing(text: str) -> None:
-    expected = osu.parse(text)
-    lines = text.splitlines(keepends=True)
-
-    for changed in (
-        text.replace("\n", "\r\n"),
-        "[node07:1234] mca warning\n" + text + "$ ",
-        "".join(f"    {line}" for line in lines),
-        "Output:\n\n" + "".join(f"\t{line}" for line in lines) + "\nAs one can see, 12 34 5.\n",
-        "".join(f"> {line}" for line in lines),
-        "".join(f"[0] {line}" for line in lines),
-        "```\n" + text + "```\n",
-    ):
-        assert osu.parse(changed).tables == expected.tables
-    assert guess_parsers(text) == ("osu",)
-
-
-@given(text=st.sampled_from(ALL), cut=st.floats(0, 1))
-def test_a_cut_text_gives_a_part_of_the_rows_or_none(text: str, cut: float) -> None:
-    try:
-        part = osu.parse(text[: int(cut * len(text))])
-    except ParseError:
-        return
-    assert set(part.measurements.rows) <= set(osu.parse(text).measurements.rows)
-
-
 def test_a_run_that_mpi_aborts_says_so() -> None:
     assert osu.parse(LATENCY + "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n").has(
         "aborted"
@@ -171,13 +130,6 @@ def test_lines_of_others_are_left_out() -> None:
     )
 
     assert osu.parse(text) == osu.parse(LATENCY)
-
-
-@pytest.mark.parametrize("text", ["", "hello\n", "# Size  Latency (us)x\n0 1\n", "0   1.27\n"])
-def test_what_is_not_osu_is_refused(text: str) -> None:
-    assert not osu.recognise(text)
-    with pytest.raises(ParseError, match="looked for"):
-        osu.parse(text)
 
 
 def test_zero_and_nan_are_no_rows() -> None:

@@ -1,27 +1,17 @@
 from __future__ import annotations
 
-import csv
-import os
-import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from parsers import guess_parsers, stream
+from parsers import stream
 from parsers.errors import ParseError
 from parsers.measurement import Parsed, Scalar
-from parsers.text import decode
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "stream"
-CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
-PUBLISHED = CORPUS / "published"
-needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
 
 RULE = "-------------------------------------------------------------\n"
 HEAD = "Function    Best Rate MB/s  Avg time     Min time     Max time\n"
@@ -97,63 +87,6 @@ def test_captured_output_has_the_facts_and_flags_that_a_person_read(case: Path) 
 
 
 # -- the corpus
-
-INDEX = (PUBLISHED / "INDEX.tsv").read_text().splitlines() if PUBLISHED.is_dir() else []
-MINE = [row for row in csv.DictReader(INDEX, delimiter="\t") if row["tool"] == "stream"]
-
-
-def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, object, object]]:
-    """Yield (figure's name, what the parser says, what a person read) for every word of the index's `expected`."""
-    words = {"yes": "passed", "no": "failed", "absent": None}
-    for key, want in re.findall(r"(\S+)=(\S+)", row["expected"]):
-        if match := re.fullmatch(r"(copy|scale|add|triad)_best_mbps", key):
-            yield key, values(parsed, run=1, kernel=match[1]), [float(want) * 1e6]
-        elif match := re.fullmatch(r"(star|single)_(copy|scale|add|triad)_GBps", key):
-            run = {"star": 1, "single": 2}[match[1]]
-            yield key, values(parsed, run=run, kernel=match[2]), [float(want) * 1e9]
-        elif key == "triad_min_time_s":
-            yield key, values(parsed, "time_min", kernel="triad"), [float(want) * 1e9]
-        elif key == "array_size":
-            yield key, parsed.facts["array_size"], int(want)
-        elif key == "threads_counted":
-            yield key, parsed.facts["threads"], int(want)
-        elif key == "validates":
-            yield key, parsed.facts.get("validation"), words[want]
-        else:
-            raise AssertionError(f"the index names a figure this test does not know: {key}")
-
-
-@needs_corpus
-@pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
-def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
-    parsed = stream.parse(decode((PUBLISHED / row["file"]).read_bytes()))
-
-    found = list(checks(row, parsed))
-    for name, got, want in found:
-        assert got == (pytest.approx(want) if isinstance(want, list) else want), name
-    assert found
-    if row["tool_version"] != "HPCC":
-        assert parsed.facts["tool_version"] == row["tool_version"]
-
-
-@needs_corpus
-def test_the_corpus_is_named_stream_where_it_is_and_nowhere_else() -> None:
-    texts = {
-        p: decode(p.read_bytes()) for p in CORPUS.rglob("*") if p.suffix in (".txt", ".out", ".json", ".xml")
-    }
-    claimed = {p.relative_to(CORPUS).parts[1] for p, text in texts.items() if stream.recognise(text)}
-    assert claimed == {"stream"}
-    for path, text in texts.items():
-        if path.parent.name == "stream":
-            assert guess_parsers(text) == ("stream",), path.name
-
-
-@needs_corpus
-def test_what_we_ran_gives_sixteen_figures_each() -> None:
-    for path in (CORPUS / "generated" / "stream").glob("*.txt"):
-        parsed = stream.parse(path.read_text())
-        assert len(parsed.measurements.rows) == (0 if path.stem == "tiny_array" else 16), path.name
-        assert parsed.facts["validation"] == ("failed" if "failed" in path.stem else "passed"), path.name
 
 
 # -- what a text says
@@ -326,96 +259,7 @@ def test_a_variant_keeps_its_own_kernels() -> None:
     assert values(parsed, kernel="write") == [30000.0e6]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " \n\t\n",
-        "hello\n",
-        'printf("Function    Best Rate MB/s  Avg time     Min time     Max time\\n");\n',
-        "BabelStream\nVersion: 4.0\nFunction    MBytes/sec  Min (sec)   Max         Average\nCopy   1000.0  0.1 0.2 0.15\n",
-        "Intel(R) Memory Latency Checker - v3.10\nStream-triad like:\t1.0\n",
-    ],
-)
-def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
-    assert not stream.recognise(text)
-    with pytest.raises(ParseError, match="saw") as refusal:
-        stream.parse(text)
-    assert refusal.value.hint
-
-
-@pytest.mark.parametrize("old", ["14422.1", "0.011094", "10000000", "counted = 4", "5.10"])
-def test_absurd_numbers_break_nothing(old: str) -> None:
-    assert old in TEXT
-    for absurd in ("9" * 5000, "1e999", "1e-99999999999999999999", "²"):
-        stream.parse(TEXT.replace(old, absurd))
-
-
 # -- laws
-
-VARIANTS: dict[str, Callable[[str], str]] = {
-    "crlf": lambda t: t.replace("\n", "\r\n"),
-    "cr": lambda t: t.replace("\n", "\r"),
-    "bom": lambda t: "\ufeff" + t,
-    "tabs": lambda t: re.sub(r"  +", "\t", t),
-    "one blank": lambda t: re.sub(r" +", " ", t),
-    "trailing blanks": lambda t: t.replace("\n", " \t \n"),
-    "double spaced": lambda t: t.replace("\n", "\n\n"),
-    "indented": lambda t: "".join(f"    {line}\n" for line in t.splitlines()),
-    "fenced": lambda t: f"Some prose.\n\n```console\n$ ./stream\n{t}```\n\nMore prose.\n",
-    "quoted": lambda t: "".join(f"> {line}\n" for line in t.splitlines()),
-    "coloured": lambda t: "".join(f"\x1b[32m{line}\x1b[0m\n" for line in t.splitlines()),
-    "one rank": lambda t: "".join(f"[0] {line}\n" for line in t.splitlines()),
-    "epilogue": lambda t: f"{t}Application 1396471 resources: utime ~111s, stime ~3s, Rss ~788804\n",
-    "prologue": lambda t: f"-bash: setup_env: line 0: syntax error\nmodule: loading\n{t}",
-    "no last line end": lambda t: t.rstrip("\n"),
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("text", [TEXT, HEAD + ROWS, HPCC], ids=["stream", "table", "hpcc"])
-def test_how_a_text_was_captured_changes_no_figure(text: str, variant: str) -> None:
-    plain, captured = stream.parse(text), stream.parse(VARIANTS[variant](text))
-    assert stream.recognise(VARIANTS[variant](text))
-    assert captured.measurements == plain.measurements
-    assert flags(captured) == flags(plain)
-
-
-WHOLE = {text: set(stream.parse(text).measurements.rows) for text in (TEXT, HEAD + ROWS, HPCC)}
-
-
-@given(st.sampled_from(sorted(WHOLE)), st.data())
-def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
-    cut = data.draw(st.integers(0, len(text)))
-    try:
-        parsed = stream.parse(text[:cut])
-    except ParseError:
-        return
-    assert set(parsed.measurements.rows) <= WHOLE[text]
-    if text == TEXT and RULE not in text[text.index(HEAD) : cut]:
-        assert parsed.has("truncated") or len(parsed.measurements.rows) in (0, 16)
-
-
-@given(st.lists(st.sampled_from([TEXT, HPCC]), min_size=1, max_size=4))
-def test_texts_one_after_the_other_are_their_runs_one_after_the_other(texts: list[str]) -> None:
-    rows = [row[1:] for row in stream.parse("".join(texts)).measurements.rows]
-    assert rows == [row[1:] for text in texts for row in stream.parse(text).measurements.rows]
-
-
-@given(st.text() | st.lists(st.sampled_from((TEXT + HPCC).splitlines()), max_size=30).map("\n".join))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
-        parsed = stream.parse(text)
-    except ParseError:
-        return
-    assert all(row[-1] > 0 for row in parsed.measurements.rows)  # type: ignore[operator]
-
-
-def test_the_documentation_names_everything_that_is_returned() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "stream.md").read_text()
-    runs = stream.parse(TEXT).tables["runs"].columns
-    for name in (*stream.LABELS, *stream.METRICS, *stream.KERNELS, *runs, *stream._FLAGS):
-        assert f"`{name}`" in text, name
 
 
 def test_lines_of_a_few_characters_are_not_asked_by_every_expression(monkeypatch: pytest.MonkeyPatch) -> None:
