@@ -52,34 +52,27 @@ PRINTED: Final[Mapping[str, float]] = {
     "bandwidth": 1e4,
 }  # "0.19" µs, "42.11" MB/s
 LABELS: Final = ("table", "benchmark", "nprocs", "mode", "group", "message_size", "repetitions")
-METRICS: Final = {
-    "time": Metric("ns", "lower", "time per message (PingPong: half the round trip)"),
-    "time_min": Metric("ns", "lower", "time, fastest process"),
-    "time_max": Metric("ns", "lower", "time, slowest process"),
-    "time_avg": Metric("ns", "lower", "time, mean over the processes"),
-    "time_overlap": Metric("ns", "lower", "time of communication and computation together"),
-    "time_pure": Metric("ns", "lower", "time of the communication alone"),
-    "time_cpu": Metric("ns", "neither", "time of the computation alone"),
-    "overlap": Metric("1", "higher", "share of the communication hidden by computation"),
-    "bandwidth": Metric("B/s", "higher", "bandwidth"),
-    "mbytes_per_sec": Metric("Mbytes/sec", "higher", "bandwidth, megabyte unknown"),
-    "message_rate": Metric("1/s", "higher", "messages per second"),
-    "defects": Metric("1", "lower", "wrong results (IMB built with -DCHECK)"),
-}
-
-_COLUMNS: Final = {  # name, without [usec]
-    "t": ("time", 1e3),
-    "t_min": ("time_min", 1e3),
-    "t_max": ("time_max", 1e3),
-    "t_avg": ("time_avg", 1e3),
-    "t_ovrl": ("time_overlap", 1e3),
-    "t_pure": ("time_pure", 1e3),
-    "t_CPU": ("time_cpu", 1e3),
-    "overlap[%]": ("overlap", 0.01),
-    "Mbytes/sec": ("bandwidth", 1.0),  # times the megabyte of the run
-    "Msg/sec": ("message_rate", 1.0),
-    "defects": ("defects", 1.0),
-}
+_TABLE: Final = (  # column without [usec], metric, factor, Metric
+    ("t", "time", 1e3, Metric("ns", "lower", "time per message (PingPong: half the round trip)")),
+    ("t_min", "time_min", 1e3, Metric("ns", "lower", "time, fastest process")),
+    ("t_max", "time_max", 1e3, Metric("ns", "lower", "time, slowest process")),
+    ("t_avg", "time_avg", 1e3, Metric("ns", "lower", "time, mean over the processes")),
+    ("t_ovrl", "time_overlap", 1e3, Metric("ns", "lower", "time of communication and computation together")),
+    ("t_pure", "time_pure", 1e3, Metric("ns", "lower", "time of the communication alone")),
+    ("t_CPU", "time_cpu", 1e3, Metric("ns", "neither", "time of the computation alone")),
+    (
+        "overlap[%]",
+        "overlap",
+        0.01,
+        Metric("1", "higher", "share of the communication hidden by computation"),
+    ),
+    ("Mbytes/sec", "bandwidth", 1.0, Metric("B/s", "higher", "bandwidth")),  # times the megabyte of the run
+    ("", "mbytes_per_sec", 1.0, Metric("Mbytes/sec", "higher", "bandwidth, megabyte unknown")),
+    ("Msg/sec", "message_rate", 1.0, Metric("1/s", "higher", "messages per second")),
+    ("defects", "defects", 1.0, Metric("1", "lower", "wrong results (IMB built with -DCHECK)")),
+)
+METRICS: Final = {name: metric for _, name, _, metric in _TABLE}
+_COLUMNS: Final = {column: (name, factor) for column, name, factor, _ in _TABLE if column}
 _COUNTS: Final = frozenset(("Group", "#bytes", "#repetitions"))  # whole numbers, and labels
 _MAY_BE_ZERO: Final = frozenset(("overlap", "defects"))
 _MIB: Final = 2**20

@@ -29,53 +29,35 @@ NAME: Final = "likwid-bench"
 VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e4, "flop_rate": 1e4}
 LABELS: Final = ("run", "test")
+_TABLE: Final = (  # as printed, metric, factor, unit, text
+    ("MByte/s", "bandwidth", 1e6, "B/s", "bandwidth"),
+    ("MFlops/s", "flop_rate", 1e6, "1/s", "floating-point operations per second"),
+    ("Time", "time", 1e9, "ns", "run time"),
+    ("Cycles", "cycles", 1.0, "1", "cycles of the longest thread"),
+    ("CPU Clock", "cpu_clock", 1.0, "1/s", "nominal clock"),
+    ("Cycle Clock", "cycle_clock", 1.0, "1/s", "clock of the cycle counter"),
+    ("Iterations", "iterations", 1.0, "1", "iterations, all threads"),
+    ("Iterations per thread", "iterations_per_thread", 1.0, "1", "iterations of a thread"),
+    ("Inner loop executions", "inner_loops", 1.0, "1", "executions of the inner loop"),
+    ("Size", "size", 1.0, "B", "bytes worked on"),
+    ("Size per thread", "size_per_thread", 1.0, "B", "bytes worked on by a thread"),
+    ("Number of Flops", "flops", 1.0, "1", "floating-point operations"),
+    ("Data volume (Byte)", "data_volume", 1.0, "B", "bytes moved"),
+    ("Cycles per update", "cycles_per_update", 1.0, "1", "cycles per element written"),
+    ("Cycles per cacheline", "cycles_per_cacheline", 1.0, "1", "cycles per cache line"),
+    ("Loads per update", "loads_per_update", 1.0, "1", "loads per update"),
+    ("Stores per update", "stores_per_update", 1.0, "1", "stores per update"),
+    ("Load bytes per element", "load_bytes", 1.0, "B", "bytes loaded per element"),
+    ("Store bytes per elem.", "store_bytes", 1.0, "B", "bytes stored per element"),
+    ("Instructions", "instructions", 1.0, "1", "instructions"),
+    ("UOPs", "uops", 1.0, "1", "micro-operations"),
+)
+_HIGHER: Final = ("bandwidth", "flop_rate")
 METRICS: Final = {
-    "bandwidth": Metric("B/s", "higher", "bandwidth"),
-    "flop_rate": Metric("1/s", "higher", "floating-point operations per second"),
-    "time": Metric("ns", "neither", "run time"),
-    "cycles": Metric("1", "neither", "cycles of the longest thread"),
-    "cpu_clock": Metric("1/s", "neither", "nominal clock"),
-    "cycle_clock": Metric("1/s", "neither", "clock of the cycle counter"),
-    "iterations": Metric("1", "neither", "iterations, all threads"),
-    "iterations_per_thread": Metric("1", "neither", "iterations of a thread"),
-    "inner_loops": Metric("1", "neither", "executions of the inner loop"),
-    "size": Metric("B", "neither", "bytes worked on"),
-    "size_per_thread": Metric("B", "neither", "bytes worked on by a thread"),
-    "flops": Metric("1", "neither", "floating-point operations"),
-    "data_volume": Metric("B", "neither", "bytes moved"),
-    "cycles_per_update": Metric("1", "neither", "cycles per element written"),
-    "cycles_per_cacheline": Metric("1", "neither", "cycles per cache line"),
-    "loads_per_update": Metric("1", "neither", "loads per update"),
-    "stores_per_update": Metric("1", "neither", "stores per update"),
-    "load_bytes": Metric("B", "neither", "bytes loaded per element"),
-    "store_bytes": Metric("B", "neither", "bytes stored per element"),
-    "instructions": Metric("1", "neither", "instructions"),
-    "uops": Metric("1", "neither", "micro-operations"),
+    name: Metric(unit, "higher" if name in _HIGHER else "neither", text) for _, name, _, unit, text in _TABLE
 }
-
-_LINES: Final = {
-    "MByte/s": ("bandwidth", 1e6),
-    "MFlops/s": ("flop_rate", 1e6),
-    "Time": ("time", 1e9),
-    "Cycles": ("cycles", 1.0),
-    "CPU Clock": ("cpu_clock", 1.0),
-    "Cycle Clock": ("cycle_clock", 1.0),
-    "Iterations": ("iterations", 1.0),
-    "Iterations per thread": ("iterations_per_thread", 1.0),
-    "Inner loop executions": ("inner_loops", 1.0),
-    "Size (Byte)": ("size", 1.0),
-    "Size": ("size", 1.0),  # 4.x; see _figures
-    "Size per thread": ("size_per_thread", 1.0),
-    "Number of Flops": ("flops", 1.0),
-    "Data volume (Byte)": ("data_volume", 1.0),
-    "Cycles per update": ("cycles_per_update", 1.0),
-    "Cycles per cacheline": ("cycles_per_cacheline", 1.0),
-    "Loads per update": ("loads_per_update", 1.0),
-    "Stores per update": ("stores_per_update", 1.0),
-    "Load bytes per element": ("load_bytes", 1.0),
-    "Store bytes per elem.": ("store_bytes", 1.0),
-    "Instructions": ("instructions", 1.0),
-    "UOPs": ("uops", 1.0),
+_LINES: Final = {printed: (name, factor) for printed, name, factor, _, _ in _TABLE} | {
+    "Size (Byte)": ("size", 1.0)
 }
 _BANNER = re.compile(r"^LIKWID MICRO BENCHMARK$")
 _TEST = re.compile(r"^Test: (\S+)$")

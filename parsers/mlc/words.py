@@ -7,52 +7,31 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 SECTIONS: Final = (
-    "idle_latency",
-    "latency_matrix",
-    "cpu_latency_matrix",  # --latency_matrix -a: one row per CPU
-    "peak_injection_bandwidth",
-    "max_bandwidth",
-    "bandwidth_matrix",
-    "loaded_latency",
-    "c2c_latency",
+    "idle_latency", "latency_matrix", "cpu_latency_matrix", "peak_injection_bandwidth", "max_bandwidth", "bandwidth_matrix",
+    "loaded_latency", "c2c_latency",
+)  # fmt: skip
+"""cpu_latency_matrix: --latency_matrix -a, with one row per CPU."""
+
+_TYPES: Final = (  # MLC's -W (usage texts of v3.10 and v3.11b, which agree), the canonical word, its text for people
+    (None, "read", "reads only"),
+    (2, "2:1", "2:1 read-write"),
+    (3, "3:1", "3:1 read-write"),
+    (4, "3:2", "3:2 read-write"),
+    (5, "1:1", "1:1 read-write"),
+    (6, "write nt", "non-temporal writes only"),
+    (7, "2:1 nt", "2:1 read-non-temporal write"),
+    (8, "1:1 nt", "1:1 read-non-temporal write"),
+    (9, "3:1 nt", "3:1 read-non-temporal write"),
+    (None, "triad", "Stream-triad like"),
+    (10, "triad nt", "2:1 read-non-temporal write, triad-like (the two reads from two buffers)"),
+    (11, "triad rfo", "3:1 read-write, triad-like (the two reads from two buffers)"),
+    (12, "4:1", "4:1 read-write"),
+    (21, "read 2 streams", "reads only, 2 address streams"),
+    (23, "3:1 2 streams", "3:1 read-write, 2 address streams"),
+    (27, "2:1 nt 2 streams", "2:1 read-non-temporal write, 2 address streams"),
 )
-
-TRAFFIC: Final[Mapping[int, str]] = {
-    2: "2:1",
-    3: "3:1",
-    4: "3:2",
-    5: "1:1",
-    6: "write nt",
-    7: "2:1 nt",
-    8: "1:1 nt",
-    9: "3:1 nt",
-    10: "triad nt",
-    11: "triad rfo",
-    12: "4:1",
-    21: "read 2 streams",
-    23: "3:1 2 streams",
-    27: "2:1 nt 2 streams",
-}
-"""MLC's -W types (usage texts of v3.10 and v3.11b, which agree) as canonical words."""
-
-TRAFFIC_TEXT: Final[Mapping[str, str]] = {
-    "read": "reads only",
-    "2:1": "2:1 read-write",
-    "3:1": "3:1 read-write",
-    "3:2": "3:2 read-write",
-    "1:1": "1:1 read-write",
-    "write nt": "non-temporal writes only",
-    "2:1 nt": "2:1 read-non-temporal write",
-    "1:1 nt": "1:1 read-non-temporal write",
-    "3:1 nt": "3:1 read-non-temporal write",
-    "triad": "Stream-triad like",
-    "triad nt": "2:1 read-non-temporal write, triad-like (the two reads from two buffers)",
-    "triad rfo": "3:1 read-write, triad-like (the two reads from two buffers)",
-    "4:1": "4:1 read-write",
-    "read 2 streams": "reads only, 2 address streams",
-    "3:1 2 streams": "3:1 read-write, 2 address streams",
-    "2:1 nt 2 streams": "2:1 read-non-temporal write, 2 address streams",
-}
+TRAFFIC: Final = {number: word for number, word, _ in _TYPES if number is not None}
+TRAFFIC_TEXT: Final = {word: text for _, word, text in _TYPES}
 """The canonical words for people. A type this table does not know is named as typed: "W13"."""
 
 DEFAULT_DELAYS: Final = (
