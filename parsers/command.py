@@ -9,7 +9,7 @@ counted from 0 in the order of the text. tables["printed"] has the last digit of
 
 A regular expression is searched line by line, every match counts; group `value`, else group 1, is the number. Only a
 pattern with `\\n` in it, or with (?s) or (?m), sees the whole text. Backtracking can take longer than anybody lives:
-what gives itself away, a repeat inside a repeat, `(a+)+`, is refused (`problems`); the rest gets LONGEST_S of CPU time.
+what gives itself away, a repeat inside a repeat, `(a+)+`, is refused (`mistakes`); the rest gets LONGEST_S of CPU time.
 
 A JSON path is keys with dots between, `[0]` or `[-1]` for one element, `[*]` for all, `["any key"]` for keys with dots
 or blanks. JSON is looked for in the whole text, then from each line that begins with { or [ (documents one after the
@@ -36,7 +36,7 @@ from typing import Any, Final
 from parsers import text as texts
 from parsers._bounds import MOST_NUMBERS, check_json
 from parsers.errors import ParseError, UserError
-from parsers.expressions import Path, path, problems
+from parsers.expressions import Path, mistakes, path
 from parsers.measurement import Counted, Flag, Metric, Parsed, Scalar, Table
 from parsers.units import to_base
 
@@ -88,7 +88,7 @@ def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     """Find the metrics of `context["metrics"]` in the text.
 
-    Raises ParseError if none of them is there; UserError if the metrics themselves are wrong (see `problems`).
+    Raises ParseError if none of them is there; UserError if the metrics themselves are wrong (see `mistakes`).
     """
     specs = (context or {}).get("metrics") or {}
     if not specs:
@@ -96,8 +96,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         raise ParseError("the program's output", "nothing says which metrics to look for", hint)
     if not isinstance(specs, Mapping):
         raise UserError("metrics", "is not a mapping of metrics", "write them into an experiment")
-    if wrong := problems(specs):
-        raise UserError(f"metrics.{wrong[0][0]}", wrong[0][1])
+    if wrong := mistakes(specs):
+        raise UserError(f"metrics.{wrong[0][0]}", wrong[0][2])
     cleaned = texts.clean(text)
     documents = _documents(cleaned) if any("json" in spec for spec in specs.values()) else []
     metrics = metrics_of({"metrics": specs})

@@ -34,13 +34,8 @@ Path = tuple[str | int | None, ...]
 """Steps into a JSON value: a key, an index, None for every element."""
 
 
-def problems(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (metric, what is wrong) for every mistake; the metric is "" where the mistake is in no single one."""
-    return [(name, what) for name, _, what in mistakes(metrics)]
-
-
 def mistakes(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (metric, its key, what is wrong) as `problems` does; the key is "" where the mistake is of the metric as a whole."""
+    """Return (metric, its key, what is wrong) for every mistake; a name is "" where the mistake is in no single metric or key."""
     if not metrics:
         what = "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`"
         return [("", "", what)]

@@ -127,7 +127,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
 
 
 def _lines(text: str) -> list[str]:
-    return [line.strip() for line in texts.lines(text, commented=_ANY, emphasis=True)]
+    return [line.strip() for line in texts.clean(text, commented=_ANY, emphasis=True).split("\n")]
 
 
 def _nothing(text: str, started: bool) -> ParseError:

@@ -216,17 +216,9 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
     return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
 
 
-def lines(text: str, *, commented: re.Pattern[str] | None = None, emphasis: bool = False) -> list[str]:
-    """Return the lines of the cleaned text, without trailing blanks.
-
-    Not `splitlines`: a form feed or a Unicode line separator inside a line is no end of it.
-    """
-    return [line.rstrip() for line in clean(text, commented=commented, emphasis=emphasis).split("\n")]
-
-
 def first_line(text: str, width: int = 60) -> str:
     """Return what a ParseError should show of a text that is not what it should be: its first line with anything in it."""
-    for line in lines(text[:4000]):
+    for line in clean(text[:4000]).split("\n"):
         if line.strip():
             return repr(line.strip()[:width])
     return "nothing but blanks" if text else "nothing"
