@@ -113,15 +113,25 @@ def find_mpi(program: str, asked: str = "") -> Mpi | str:
     if linked is not None and not linked.path:
         return f"{program} needs {linked.name}, which the loader does not find: load the module of its MPI, or set LD_LIBRARY_PATH"
     if asked:
-        return _asked(asked, program, linked, env)
+        path = _executable(asked)
+        if not path:
+            raise UserError("PINSWEEP_MPIRUN", f"{asked} is not an executable file")
+        family, version = flavour(_say((path, "--version"), env))
+        if not family:
+            what = f"{path} --version does not say that it is the mpirun of Open MPI, MPICH or Intel MPI"
+            raise UserError("PINSWEEP_MPIRUN", what)
+        if linked is not None and not starts(family, linked.family):
+            mismatch = f"{path} is {family}'s, but {program} is linked with {linked.family} ({linked.path})"
+            hint = "leave it unset, and the launcher beside the library is taken"
+            raise UserError("PINSWEEP_MPIRUN", f"{mismatch}: each process would run alone", hint)
+        return _mpi(path, family, version, linked, env)
     second_best = None
     for path in _candidates(program, linked):
         family, version = flavour(_say((path, "--version"), env))
         if family and (linked is None or family == linked.family):
-            return Mpi(launcher=path, name=f"{family} {version}".strip(), library=linked, env=env)
-        if family and linked is not None and starts(family, linked.family) and second_best is None:
-            name = f"{linked.family}, started by {family} {version}".strip()
-            second_best = Mpi(launcher=path, name=name, library=linked, env=env)
+            return _mpi(path, family, version, linked, env)
+        if family and linked is not None and starts(family, linked.family):
+            second_best = second_best or _mpi(path, family, version, linked, env)
     if second_best is not None:
         return second_best
     if linked is None:
@@ -129,25 +139,10 @@ def find_mpi(program: str, asked: str = "") -> Mpi | str:
     return f"{program} is linked with {linked.family} ({linked.path}), whose mpirun is not found: set PINSWEEP_MPIRUN"
 
 
-def _asked(asked: str, program: str, linked: Library | None, env: Mapping[str, str]) -> Mpi:
-    path = _executable(asked)
-    if not path:
-        raise UserError("PINSWEEP_MPIRUN", f"{asked} is not an executable file")
-    family, version = flavour(_say((path, "--version"), env))
-    if not family:
-        raise UserError(
-            "PINSWEEP_MPIRUN",
-            f"{path} --version does not say that it is the mpirun of Open MPI, MPICH or Intel MPI",
-        )
-    if linked is None or family == linked.family:
-        return Mpi(launcher=path, name=f"{family} {version}".strip(), library=linked, env=env)
-    if not starts(family, linked.family):
-        raise UserError(
-            "PINSWEEP_MPIRUN",
-            f"{path} is {family}'s, but {program} is linked with {linked.family} ({linked.path}): each process would run alone",
-            "leave it unset, and the launcher beside the library is taken",
-        )
-    name = f"{linked.family}, started by {family} {version}".strip()
+def _mpi(path: str, family: str, version: str, linked: Library | None, env: Mapping[str, str]) -> Mpi:
+    name = f"{family} {version}".strip()
+    if linked is not None and family != linked.family:
+        name = f"{linked.family}, started by {name}"
     return Mpi(launcher=path, name=name, library=linked, env=env)
 
 
@@ -164,11 +159,8 @@ def own_library(program: str) -> dict[str, str]:
 
 def _candidates(program: str, linked: Library | None) -> Iterator[str]:
     """Yield launchers: beside the library (lib/, lib/release/, lib64/openmpi/lib/ …), beside the program, on PATH."""
-    names = (
-        LAUNCHERS[linked.family]
-        if linked
-        else tuple(dict.fromkeys(n for ns in LAUNCHERS.values() for n in ns))
-    )
+    every = dict.fromkeys(name for names in LAUNCHERS.values() for name in names)
+    names = LAUNCHERS[linked.family] if linked else tuple(every)
     folders = [str(Path(program).parent), *os.environ.get("PATH", os.defpath).split(os.pathsep)]
     if linked is not None:
         near = dict.fromkeys((*Path(linked.path).parents[:4], *Path(linked.path).resolve().parents[:4]))
