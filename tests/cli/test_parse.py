@@ -408,15 +408,6 @@ def test_of_a_machine_is_said_what_is_counted(pinsweep: Cli, tmp_path: Path) -> 
         assert "lstopo --of xml machine.xml" in done.stderr
 
 
-def test_of_one_package_no_other_is_spoken(pinsweep: Cli) -> None:
-    """Four nodes of one package: "`memory: remote` is the first node of another package"."""
-    planned = pinsweep(
-        "plan", "stream-membind", "--topology", "pack:1 group:4 [numa(memory=8GB)] core:2 pu:1"
-    )
-
-    assert "is the first node of another package, where there is one" in planned.stdout + planned.stderr
-
-
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
 @pytest.mark.slow
 def test_the_corpus_is_taken_in_and_drawn(pinsweep: Cli, tmp_path: Path) -> None:
