@@ -78,8 +78,8 @@ def reads_stderr(name: str) -> bool:
 
 
 def text_to_parse(name: str, stdout: bytes, stderr: bytes, logs: bytes = b"") -> str:
-    """Return what a parser gets to read of a run's raw output: standard output, of tools that print figures there standard
-    error behind it (`READS_STDERR = True` in the parser's module), and the log files that the run left.
+    """Return what a parser gets to read of a run's raw output: standard output, of tools that print figures there
+    standard error behind it (`READS_STDERR = True` in the parser's module), and the log files that the run left.
 
     Raises ParseError where that is too much to be a result, or no text."""
     from parsers.text import decode, why_not_read
@@ -102,7 +102,8 @@ def _looks(text: str) -> Iterator[str]:
 
 
 def _recognised(text: str) -> list[str]:
-    """Return the parsers that know a text. Where none does, and one of an extension broke down, that is a ParseError."""
+    """Return the parsers that know a text. Where none does, and one of an extension broke down, that is a
+    ParseError."""
     names, broken_down = [], ""
     for name in parser_names():
         try:
@@ -123,8 +124,8 @@ def _broken_down(error: Exception) -> str:
 
 
 def guess_parsers(text: str) -> tuple[str, ...]:
-    """Return the names of the parsers that recognise the text: of a report, those of all tools whose output is in it. Raises ParseError
-    if none does.
+    """Return the names of the parsers that recognise the text: of a report, those of all tools whose output is in
+    it. Raises ParseError if none does.
 
     A job's script that prints lscpu or numactl before it measures makes a text of what it measures.
     """

@@ -1,7 +1,8 @@
-"""How much of a text is read line by line, or as JSON: what is beyond is refused before it takes more memory and time than a result is worth.
+"""How much of a text is read line by line, or as JSON: what is beyond is refused before it takes more memory and
+time than a result is worth.
 
-`parsers.text.why_not_read` bounds the text itself. All of these are far above what any tool prints, and keep a reader of 32 MiB below
-512 MB and about 10 s.
+`parsers.text.why_not_read` bounds the text itself. All of these are far above what any tool prints, and keep a
+reader of 32 MiB below 512 MB and about 10 s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ PRINT_LESS: Final = (
 """What to do about a text that is too long."""
 
 LARGEST: Final = 32 << 20
-"""Bytes of a text that is read: fio's json+ of 1900 jobs (1 s of CPU time), or its normal text of 15 000 (10 s, 500 MB)."""
+"""Bytes of a text that is read: fio's json+ of 1900 jobs (1 s of CPU time), or its normal text of 15 000 (10 s, 500
+MB)."""
 
 MOST_LINES: Final = 750_000
 """Lines that are read one by one: 32 MiB of fio's normal text are 450 000."""
@@ -32,7 +34,8 @@ MOST_VALUES: Final = 2_500_000
 
 
 MOST_ROWS: Final = 350_000
-"""Measurements of one text, but for numbers that are only counted: each takes 400 bytes and 10 µs of who compares them, and 1 KB of who draws them."""
+"""Measurements of one text, but for numbers that are only counted: each takes 400 bytes and 10 µs of who compares
+them, and 1 KB of who draws them."""
 
 MOST_NUMBERS: Final = 2_000_000
 """Numbers of one text that are only counted: what an output holds beyond that is its raw data, and no result."""
@@ -65,7 +68,8 @@ def check_parts(count: int) -> None:
 
 
 class Parts(list[T]):
-    """Runs, tables or jobs as they are found in a text: each may take a hundred times the memory of the line that begins it."""
+    """Runs, tables or jobs as they are found in a text: each may take a hundred times the memory of the line that
+    begins it."""
 
     def append(self, part: T) -> None:
         super().append(part)

@@ -1,9 +1,9 @@
-"""What mails, web pages, log keepers and scripts wrap a text in, undone: JSON of log lines, quoted-printable, HTML, comment marks, and
-what log keepers put before every line: times (ts, CI logs, journald), levels and streams (avocado, Python's logging), hosts and containers
-(srun -l, pdsh, compose), line numbers.
+"""What mails, web pages, log keepers and scripts wrap a text in, undone: JSON of log lines, quoted-printable, HTML,
+comment marks, and what log keepers put before every line: times (ts, CI logs, journald), levels and streams
+(avocado, Python's logging), hosts and containers (srun -l, pdsh, compose), line numbers.
 
-Each is undone only where the text itself shows that it is there: `min=3D4` is a mail's, `iops=51944` is fio's. A prefix is taken off only
-where nearly all lines have it, and where no tool's own lines begin so.
+Each is undone only where the text itself shows that it is there: `min=3D4` is a mail's, `iops=51944` is fio's. A
+prefix is taken off only where nearly all lines have it, and where no tool's own lines begin so.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def without_prefixes(text: str, *, labels: bool = True) -> str:
 
 
 def hosts(text: str) -> dict[str, list[int]]:
-    """Return the numbers of the lines of each host (container, rank) whose name stands before them: {} unless nearly all lines
-    have a name, and there are several. The lines above the first name are everybody's where they are few."""
+    """Return the numbers of the lines of each host (container, rank) whose name stands before them: {} unless nearly
+    all lines have a name, and there are several. The lines above the first name are everybody's where they are few."""
     if not has_prefix(text) and not _HOST.match(_probe(text)):
         return {}
     found: dict[str, list[int]] = {}
@@ -147,7 +147,8 @@ def _kinds(line: str) -> Iterator[re.Pattern[str]]:
 
 
 def _stripped(text: str, kind: re.Pattern[str]) -> str | None:
-    """Return the text without the prefix; None where it is none, after all. Line numbers count all lines one by one, blank ones too."""
+    """Return the text without the prefix; None where it is none, after all. Line numbers count all lines one by one,
+    blank ones too."""
     if kind is _CONSTANT and (constant := kind.match(_probe(text))):
         kind = re.compile(re.escape(constant[0].rstrip(" ")) + " ?")
     lines = text.split("\n")
@@ -173,7 +174,8 @@ def is_wrapped(text: str) -> bool:
 
 
 def without_json(text: str) -> str:
-    """Return the lines that a document of JSON, or one a line, keeps as strings, if figures are in them; else the text."""
+    """Return the lines that a document of JSON, or one a line, keeps as strings, if figures are in them; else the
+    text."""
     if not _is_json_log(text) or has_too_many_values(text):
         return text
     try:
@@ -200,7 +202,8 @@ def without_html(text: str) -> str:
 
 
 def without_comments(text: str, rows: re.Pattern[str] | None) -> str:
-    """Take `# ` off blocks of three lines or more that all begin so, and that hold one of the `rows` behind it (None: any)."""
+    """Take `# ` off blocks of three lines or more that all begin so, and that hold one of the `rows` behind it
+    (None: any)."""
     if "#" not in text or (rows is not None and not rows.search(text)):
         return text
     return _COMMENTED.sub(lambda m: _MARK.sub("", m[0]) if rows is None or rows.search(m[0]) else m[0], text)
@@ -275,7 +278,8 @@ def _decoded(part: str) -> str:
 
 
 def _is_quoted(text: str) -> bool:
-    """Are most `=` of the text written `=3D`? Without any: do all end a line, as blanks (`=20`) or as a line that is broken?"""
+    """Are most `=` of the text written `=3D`? Without any: do all end a line, as blanks (`=20`) or as a line that is
+    broken?"""
     if "=3D" not in text:
         ends = len(_ENDS.findall(text))
         return 0 < ends == text.count("=")

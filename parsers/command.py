@@ -15,9 +15,9 @@ A JSON path is keys with dots between, `[0]` or `[-1]` for one element, `[*]` fo
 or blanks. JSON is looked for in the whole text, then from each line that begins with { or [ (documents one after the
 other, JSON lines, a document between other lines): every number found counts.
 
-A regular expression that matches several times, and not as often as samples do, is a flag `several:NAME`: it may match more than it was
-meant to. A metric that is not found is a flag `missing:NAME`; if none is, that is a ParseError. METRICS is empty: what a text
-holds is known only with its context, see `metrics_of`.
+A regular expression that matches several times, and not as often as samples do, is a flag `several:NAME`: it may
+match more than it was meant to. A metric that is not found is a flag `missing:NAME`; if none is, that is a
+ParseError. METRICS is empty: what a text holds is known only with its context, see `metrics_of`.
 """
 
 from __future__ import annotations
@@ -232,8 +232,8 @@ def _decoded(text: str) -> list[object]:
 def _document(text: str, at: int) -> tuple[object, int]:
     """Return the JSON value that begins at `at`, and where it ends. Raises ValueError if none does.
 
-    Read from a piece of the text, a larger one where the piece ends too early: an error of Python's reader counts all lines before it,
-    which takes minutes where many thousand lines look like the beginning of a value.
+    Read from a piece of the text, a larger one where the piece ends too early: an error of Python's reader counts
+    all lines before it, which takes minutes where many thousand lines look like the beginning of a value.
     """
     size = _PIECE
     while True:
@@ -272,7 +272,8 @@ _LINES_SEEN: Final = 1000
 
 
 def _most_like(sought: str, text: str) -> str:
-    """Return the line that has most words of what was looked for: that is the one that nearly matches. Without such a line the first."""
+    """Return the line that has most words of what was looked for: that is the one that nearly matches. Without such
+    a line the first."""
     wanted = frozenset(_WORD.findall(sought))
     lines = islice(text[:100_000].splitlines(), _LINES_SEEN)
     best = max(lines, key=lambda line: len(wanted.intersection(_WORD.findall(line))), default="")

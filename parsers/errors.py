@@ -65,7 +65,8 @@ class ParseError(PinsweepError):
 
 
 def called(name: str, known: Collection[str]) -> str:
-    """Return the name that is meant: programs are called `stress-ng`, what is known of them `stress_ng`. A name that is not known stays."""
+    """Return the name that is meant: programs are called `stress-ng`, what is known of them `stress_ng`. A name that
+    is not known stays."""
     spelled = name.replace("-", "_")
     return spelled if name not in known and spelled in known else name
 

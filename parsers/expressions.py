@@ -1,7 +1,8 @@
-"""What an experiment says of a metric of its own: a regular expression or a JSON path, checked before anything is started.
+"""What an experiment says of a metric of its own: a regular expression or a JSON path, checked before anything is
+started.
 
-Apart from `parsers.command`, which reads with them: a plan checks them and reads nothing. docs/parsers/command.md says what
-they mean.
+Apart from `parsers.command`, which reads with them: a plan checks them and reads nothing. docs/parsers/command.md
+says what they mean.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ Path = tuple[str | int | None, ...]
 
 
 def mistakes(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (metric, its key, what is wrong) for every mistake; a name is "" where the mistake is in no single metric or key."""
+    """Return (metric, its key, what is wrong) for every mistake; a name is "" where the mistake is in no single
+    metric or key."""
     if not metrics:
         what = "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`"
         return [("", "", what)]
@@ -97,7 +99,8 @@ def _wrong_pattern(pattern: str) -> str:
 
 
 def _repeats_a_repeat(tree: Any, *, repeated: bool = False) -> bool:  # noqa: ANN401 (re has no types for it)
-    """Tell whether a parsed pattern has a repeat of several lengths inside one without end, where both may be tried again.
+    """Tell whether a parsed pattern has a repeat of several lengths inside one without end, where both may be tried
+    again.
 
     A node is (operator, argument); what it holds are lists of nodes, inside the argument. Possessive repeats and
     atomic groups are matched once: nothing around them makes them try again.

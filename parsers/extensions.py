@@ -1,5 +1,5 @@
-"""Distributions beside pinsweep that bring tools: which of them an error comes from, and what is said where one lacks. Pure:
-`pinsweep.extensions` finds them."""
+"""Distributions beside pinsweep that bring tools: which of them an error comes from, and what is said where one
+lacks. Pure: `pinsweep.extensions` finds them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def of_tool(tool: str) -> Extension | None:
 
 
 def of_error(error: BaseException) -> tuple[Extension, str] | None:
-    """Return the extension in whose modules, or below them, something was raised, and where there: "parsers/foo.py, line 12"."""
+    """Return the extension in whose modules, or below them, something was raised, and where there: "parsers/foo.py,
+    line 12"."""
     at: list[tuple[str, int | None]] = []
     trace = error.__traceback__
     while trace is not None:
@@ -51,7 +52,8 @@ def what_is_wrong(error: BaseException) -> str:
 
 
 def why_not(tool: str) -> str:
-    """Return why a tool that is asked for is not here, as far as that is an extension's doing, and what to do; else ""."""
+    """Return why a tool that is asked for is not here, as far as that is an extension's doing, and what to do; else
+    ""."""
     one = of_tool(tool)
     return f"{one.name}, which brings it, is left out: {one.broken}" if one and one.broken else ""
 
@@ -60,8 +62,8 @@ OTHERS = "others come with distributions named pinsweep-…"
 
 
 def lacking(tool: str, recorded: str) -> str:
-    """Return why what a tool printed cannot be read where nothing here knows it. `recorded`: the extension that measured it, as its
-    session has it; "" of an older file."""
+    """Return why what a tool printed cannot be read where nothing here knows it. `recorded`: the extension that
+    measured it, as its session has it; "" of an older file."""
     if broken := why_not(tool):
         return broken
     name = recorded.split(" ")[0] if recorded else f"pinsweep-{tool.replace('_', '-')}"

@@ -14,8 +14,9 @@ PingPong's time is half the round trip. The bandwidth of Sendrecv counts the byt
 times, as IMB does. What is printed as 0.00 because it is less than a digit, and the bandwidth of no bytes, is no row.
 
 "Mbytes/sec" are 2**20 B/s before IMB 2018 and 10**6 from then on; without a version (a table without its head, 2017),
-size / time / figure of the rows with enough digits tells: 1.0486 or 1.0000. If that cannot tell either, the figure stays as it
-is, as `mbytes_per_sec`, with the flag `megabyte_unclear`. Flag `megabyte` says 2**20, fact `megabyte` says which.
+size / time / figure of the rows with enough digits tells: 1.0486 or 1.0000. If that cannot tell either, the figure
+stays as it is, as `mbytes_per_sec`, with the flag `megabyte_unclear`. Flag `megabyte` says 2**20, fact `megabyte`
+says which.
 
 Further tables, there when they have rows:
 
@@ -134,7 +135,8 @@ def recognise(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
-    """Read every table of the text, or those of the run that `text_run` in the context counts to. Raises ParseError if there is none."""
+    """Read every table of the text, or those of the run that `text_run` in the context counts to. Raises ParseError
+    if there is none."""
     check_lines(text)
     reader = _Reader()
     # A last line without its end may be cut off in the middle of a number.
@@ -227,7 +229,8 @@ class _Table:
         return not self.rows and self.columns[-1] not in ("Msg/sec", "defects")
 
     def drop_cut_rate(self) -> None:
-        """Leave out the last rate of the text if digits of it may be missing: the bandwidth beside it is of another, or of no bytes."""
+        """Leave out the last rate of the text if digits of it may be missing: the bandwidth beside it is of another,
+        or of no bytes."""
         row = self.rows[-1] if self.rows else {}
         size, rate, bandwidth = (row.get(name, 0.0) for name in ("#bytes", "Msg/sec", "Mbytes/sec"))
         if rate and self.columns[-1] == "Msg/sec" and (not size or rate < bandwidth * _MB / size / 2):
@@ -426,7 +429,8 @@ def _megabyte(run: _Run) -> int | None:
 
 
 def _measured_megabyte(tables: Sequence[_Table]) -> int | None:
-    """Tell the megabyte by arithmetic: bytes moved per second, over the figure printed. All rows that can tell must agree."""
+    """Tell the megabyte by arithmetic: bytes moved per second, over the figure printed. All rows that can tell must
+    agree."""
     votes = {vote for table in tables for row in table.rows if (vote := _vote(row)) is not None}
     return votes.pop() if len(votes) == 1 else None
 

@@ -4,7 +4,8 @@ A parser is a module of this package, named after its tool, with
 
     NAME        str                    the tool's own name, as people write it: "Intel MLC"
     PRINTED     Mapping[str, float] | None    metric → the last digit that the tool prints of it, in the metric's base unit; a metric
-                                       that is missing is printed with all its digits; None: nobody knows the tool's format
+                                       that is missing is printed with all its digits; None: nobody knows the tool's
+                                       format
     VERSION     int                    raised when the same text gives other rows: cached frames are then read anew
     LABELS      tuple[str, ...]        the label columns of its `measurements`, in order
     METRICS     Mapping[str, Metric]   every metric it can return
@@ -42,7 +43,8 @@ T = TypeVar("T")
 
 
 def number(cell: Scalar) -> float:
-    """Return the number that a cell of a numeric column holds. Raises ValueError if it holds none: the parser's mistake."""
+    """Return the number that a cell of a numeric column holds. Raises ValueError if it holds none: the parser's
+    mistake."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         raise ValueError(f"{cell!r} is not a number")
     return float(cell)
@@ -61,7 +63,8 @@ def whole(cell: Scalar) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A named quantity. `unit` is a base unit (ns, B, B/s, 1/s), or the tool's own where none fits ("1" for a ratio)."""
+    """A named quantity. `unit` is a base unit (ns, B, B/s, 1/s), or the tool's own where none fits ("1" for a
+    ratio)."""
 
     unit: str
     better: Direction
@@ -83,7 +86,8 @@ class _Rows(Sequence[tuple[Scalar, ...]]):
 
 
 class Columns(_Rows):
-    """Rows that are held by columns, all of one length: a megabyte of fio's json+ has 35 000, and most readers want none."""
+    """Rows that are held by columns, all of one length: a megabyte of fio's json+ has 35 000, and most readers want
+    none."""
 
     __slots__ = ("columns",)
 
@@ -118,7 +122,8 @@ class Series(NamedTuple):
 
 
 class Numbered(_Rows):
-    """Rows of `measurements` by what each number is, which all texts share that print the same table with other numbers."""
+    """Rows of `measurements` by what each number is, which all texts share that print the same table with other
+    numbers."""
 
     __slots__ = ("labels", "series", "values")
 
@@ -136,7 +141,8 @@ class Numbered(_Rows):
 
 
 class Counted(_Rows):
-    """Rows (index, metric, unit, value) of which each metric's are counted from 0: a program may print a million numbers.
+    """Rows (index, metric, unit, value) of which each metric's are counted from 0: a program may print a million
+    numbers.
 
     `series`: (metric, unit, its values), none of them empty, no metric twice.
     """
@@ -202,7 +208,8 @@ class Taken:
     """How texts of a tool are taken in that somebody captured by hand. All of it may be left out."""
 
     begins: tuple[str, ...] = ()
-    """Where a run may begin (regular expressions, multi-line), the surest sign first. A cut is kept only if nothing is lost by it."""
+    """Where a run may begin (regular expressions, multi-line), the surest sign first. A cut is kept only if nothing
+    is lost by it."""
 
     program: str = ""
     """How the program is called in a command line (a regular expression)."""
@@ -211,7 +218,8 @@ class Taken:
     """Option → the fact that tells it, or the label that does where all rows have the same."""
 
     table_labels: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
-    """What a plain table of the tool's numbers means if nobody says otherwise: with this column ("": always) → these labels."""
+    """What a plain table of the tool's numbers means if nobody says otherwise: with this column ("": always) → these
+    labels."""
 
     labels: Callable[[Mapping[str, str]], Mapping[str, Scalar]] = lambda _: {}
     """Settings of a cell, as they were typed → the labels that follow from them."""
@@ -246,7 +254,8 @@ class Flag:
 
 
 def unread(lines: Sequence[str], where: str = "") -> Flag:
-    """Return the flag of lines (at least one) that look like figures and are in no row: how many, and the first of them."""
+    """Return the flag of lines (at least one) that look like figures and are in no row: how many, and the first of
+    them."""
     several = f"{len(lines)} lines look like figures and could not be read, the first"
     what = several if len(lines) > 1 else "1 line looks like figures and could not be read:"
     return Flag("unread", f"{where}{': ' if where else ''}{what} {lines[0][:60]!r}")
@@ -262,8 +271,9 @@ class Parsed:
     """What one text says. Not frozen, because of `once`.
 
     tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite).
-    Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`). Where a parser's
-    PRINTED is None, `printed` has `metric` and `step`: the finest digit that this text prints of it, in the base unit.
+    Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`). Where a
+    parser's PRINTED is None, `printed` has `metric` and `step`: the finest digit that this text prints of it, in the
+    base unit.
     """
 
     tables: Mapping[str, Table]
@@ -301,7 +311,8 @@ class Parsed:
         return {str(metric): number(step) for metric, step in rows}
 
     def once(self, read: Callable[[Parsed], T]) -> T:
-        """Return what `read` makes of this text, which is worked out the first time only, or again after many other texts."""
+        """Return what `read` makes of this text, which is worked out the first time only, or again after many other
+        texts."""
         if self._once is None:  # of most texts nothing is kept
             self._once = {}
             _read.append(self)
@@ -324,8 +335,8 @@ def measurements(
 ) -> Table:
     """Build the `measurements` table from (label values, metric, value in base units).
 
-    A value that is not finite is left out: a missing number is a missing row. The caller flags it. Raises ParseError for more than
-    MOST_ROWS.
+    A value that is not finite is left out: a missing number is a missing row. The caller flags it. Raises ParseError
+    for more than MOST_ROWS.
     """
     out: list[tuple[Scalar, ...]] = []
     units = {name: metric.unit for name, metric in metrics.items()}

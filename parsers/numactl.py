@@ -199,7 +199,8 @@ class _Machine:
         self.seen = True
 
     def _may_go_on(self, line: str) -> bool:
-        """Say whether a last line without a line end may be the beginning of one of numactl's, or stands where more is missing."""
+        """Say whether a last line without a line end may be the beginning of one of numactl's, or stands where more
+        is missing."""
         if self.columns and {node for node, _, metric in self.figures if metric == "distance"} >= {
             *self.columns
         }:
@@ -208,7 +209,8 @@ class _Machine:
         return "node_count" in self.facts or own is not None or " " not in line.strip()
 
     def _list(self, node: int, more: list[int] | None, line: str, *, wrapped: bool = False) -> None:
-        """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a number."""
+        """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a
+        number."""
         if more is None:
             self._not_read(node, line)
             return
@@ -265,7 +267,8 @@ class _Machine:
 
 
 def _cpus(printed: str, count: str | None) -> list[int] | None:
-    """Return the CPUs of a list: `0 1 8`, `0-3, 8 (5)` of --cpu-compress, `0 1 2 ... 8` of a person. None if it is another list."""
+    """Return the CPUs of a list: `0 1 8`, `0-3, 8 (5)` of --cpu-compress, `0 1 2 ... 8` of a person. None if it is
+    another list."""
     cpus: list[int] = []
     step = 0  # of the numbers that "..." stands for
     for word in printed.split():

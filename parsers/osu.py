@@ -13,7 +13,8 @@ osu_latency's time is half the round trip. MB/s are 10**6 B/s; osu_bibw counts b
 What is printed as 0.00 is less than a digit and no row.
 
 Further table: benchmarks (table, benchmark, version, pairs, window, datatype, creation, synchronization, buffers).
-Facts: program, tool_version (if the tables agree). Flag `validation_failed`: -c found wrong data; `aborted`: MPI or its launcher ended the run.
+Facts: program, tool_version (if the tables agree). Flag `validation_failed`: -c found wrong data; `aborted`: MPI or
+its launcher ended the run.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ _START: Final = '{"program": "pinsweep poke"'
 _COMMENTED: Final = re.compile(r"^[ \t]*#[ \t]*\{", re.MULTILINE)
 
 _DAMAGED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a document raises that is not poke's: a key or an element that is missing, text for a number, a list for a text."""
+"""What a document raises that is not poke's: a key or an element that is missing, text for a number, a list for a
+text."""
 
 _STATISTICS: Final = (("mean_ns", "mean"), ("sd_ns", "sd"), ("min_ns", "min"), ("max_ns", "max"))
 _PER_BYTE: Final = (("sequential_ns_per_byte", "sequential"), ("first_touch_ns_per_byte", "first touch"))

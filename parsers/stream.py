@@ -156,12 +156,14 @@ TAKEN: Final = Taken(
 
 
 def recognise(text: str) -> bool:
-    """Return whether the text holds STREAM's banner, the head of its table or HPCC's STREAM lines, at the start of a line."""
+    """Return whether the text holds STREAM's banner, the head of its table or HPCC's STREAM lines, at the start of a
+    line."""
     return recognises(text, ("stream", "function"), _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
-    """Read every run in the text, or the one that `text_run` in the context counts to. The lines of several MPI ranks are taken apart.
+    """Read every run in the text, or the one that `text_run` in the context counts to. The lines of several MPI
+    ranks are taken apart.
 
     Raises ParseError if the text has neither a banner nor a table of STREAM.
     """
@@ -216,7 +218,8 @@ class _Reader:
         self.hpcc_version: str | None = None
 
     def _run(self, *, new: bool = False) -> _Run:
-        """Return the run at hand, or a new one if there is none, or if `new` and the one at hand has its table already."""
+        """Return the run at hand, or a new one if there is none, or if `new` and the one at hand has its table
+        already."""
         if not self.runs or (new and (self.runs[-1].rows or self.runs[-1].ended)):
             self._add(None, None)
         return self.runs[-1]
@@ -349,7 +352,8 @@ def _add_hpcc(run: _Run, kernel: str, metric: str, word: str, unit: str) -> None
 
 
 def _drop_cut_row(run: _Run) -> None:
-    """Leave out the last row if its last figure has fewer digits after the point than the times above it, or beside it."""
+    """Leave out the last row if its last figure has fewer digits after the point than the times above it, or beside
+    it."""
     if not run.rows or run.ended:
         return
     kernel, cells = list(run.rows.items())[-1]

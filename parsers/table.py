@@ -19,9 +19,10 @@ Columns stand between commas, each `[SETTING:]…NAME[.STATISTIC][\\[UNIT\\]]`, 
     local:bandwidth[MB/s]       measured at the place "local"
     direction=write:lat[us]     with this label, or this option
 
-Cells are apart by `|`, by tabs, by two or more blanks or by single ones, whichever gives the most rows. Rows are the lines with
-as many cells as there are columns, and numbers where numbers are asked for; others are headings. What cannot be a number (`-`,
-`n/a`) is a missing row. The tables are those of the tool; of its facts and of how it ran nothing is known.
+Cells are apart by `|`, by tabs, by two or more blanks or by single ones, whichever gives the most rows. Rows are the
+lines with as many cells as there are columns, and numbers where numbers are asked for; others are headings. What
+cannot be a number (`-`, `n/a`) is a missing row. The tables are those of the tool; of its facts and of how it ran
+nothing is known.
 """
 
 from __future__ import annotations
@@ -155,8 +156,8 @@ def cells(
 ) -> list[TableCell]:
     """Return the cells of the experiment behind the tables, in order of their first row.
 
-    A new table begins below a command line or a heading, and where a row has the options and labels of one before it. Where
-    tables of `beside` have as many columns, a table is of those whose words its head has.
+    A new table begins below a command line or a heading, and where a row has the options and labels of one before
+    it. Where tables of `beside` have as many columns, a table is of those whose words its head has.
     """
     rows, _ = _lines(text, columns)
     picks = list({tuple(sorted(c.pick.items())): c.pick for c in columns if c.kind == "metric"}.values())
@@ -229,7 +230,8 @@ def _above(
 
 
 def typed_command(line: str, program: re.Pattern[str]) -> str:
-    """Return the command line in a line of a report: in quotation marks, behind a prompt, or alone; "" if there is none.
+    """Return the command line in a line of a report: in quotation marks, behind a prompt, or alone; "" if there is
+    none.
 
     It names the program, and gives it an option or is given its environment.
     """

@@ -1,4 +1,5 @@
-"""What happens to a tool's text between the tool and a parser, undone: terminals, Windows, mails, MPI launchers, Markdown.
+"""What happens to a tool's text between the tool and a parser, undone: terminals, Windows, mails, MPI launchers,
+Markdown.
 
 Every parser starts with `clean`; nothing in here knows a tool. No figure is ever altered: what cannot be told
 apart from noise stays, as a line of its own, for the parser to judge.
@@ -69,7 +70,8 @@ _MOST_STRANGE: Final = 16
 
 
 def why_not_read(data: bytes) -> str:
-    """Say why bytes are not a text that a parser should be given, "" if they are: too many, or what no program prints."""
+    """Say why bytes are not a text that a parser should be given, "" if they are: too many, or what no program
+    prints."""
     if why := why_too_large(len(data)):
         return why
     if data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") > MOST_LINES:
@@ -121,8 +123,8 @@ def clean(
     starts a new line: nothing is lost, and what was to be overwritten is one more line that looks like no figure.
     Undone where nearly every line has it: times before the lines, hosts and containers, line numbers (`_wrappings`).
     `ranks` also takes off what MPI launchers put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output)
-    and, where every line has it, `0: ` (srun -l). "# " is taken off blocks of lines in which `commented` is found: what the
-    tool itself never prints behind one. `emphasis` takes off what marks figures as bold, italic or code.
+    and, where every line has it, `0: ` (srun -l). "# " is taken off blocks of lines in which `commented` is found:
+    what the tool itself never prints behind one. `emphasis` takes off what marks figures as bold, italic or code.
     """
     text = without_prefixes(_opened(text))
     if ranks:
@@ -154,8 +156,8 @@ def _opened(text: str) -> str:
 
 
 def by_host(data: bytes) -> dict[str, bytes]:
-    """Return the lines of each host of a captured file in which several hosts printed (pdsh, srun -l …), with their names before
-    them; {} where it is one text."""
+    """Return the lines of each host of a captured file in which several hosts printed (pdsh, srun -l …), with their
+    names before them; {} where it is one text."""
     text = "" if b"\0" in data[:200] or data.startswith(b"{") else data.decode("latin-1")
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
@@ -164,13 +166,15 @@ def by_host(data: bytes) -> dict[str, bytes]:
 
 
 def having(words: str) -> Callable[[str], bool]:
-    """Return what tells whether a line has any of the words, an expression in lower case: asked before the many that read the line."""
+    """Return what tells whether a line has any of the words, an expression in lower case: asked before the many that
+    read the line."""
     search = re.compile(words).search
     return lambda line: search(line.lower()) is not None
 
 
 def recognises(text: str, words: Sequence[str], pattern: re.Pattern[str], commented: re.Pattern[str]) -> bool:
-    """Return whether the pattern is in the text, or in what `clean` makes of it. Each such text has one of the words (lower case)."""
+    """Return whether the pattern is in the text, or in what `clean` makes of it. Each such text has one of the words
+    (lower case)."""
     if not mentions(text, *words):
         return False
     if pattern.search(text):
@@ -187,13 +191,15 @@ def flush_lines(text: str, commented: re.Pattern[str]) -> list[str]:
 
 
 def mentions(text: str, *words: str) -> bool:
-    """Say whether any of the words, given in lower case, is in the text: a megabyte in a few ms, before any expression."""
+    """Say whether any of the words, given in lower case, is in the text: a megabyte in a few ms, before any
+    expression."""
     lowered = text.lower()
     return any(word in lowered for word in words)
 
 
 def is_captured(text: str) -> bool:
-    """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in it."""
+    """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in
+    it."""
     return bool(_MARKS.search(text)) or has_prefix(text) or is_wrapped(text)
 
 
@@ -217,7 +223,8 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
 
 
 def first_line(text: str, width: int = 60) -> str:
-    """Return what a ParseError should show of a text that is not what it should be: its first line with anything in it."""
+    """Return what a ParseError should show of a text that is not what it should be: its first line with anything in
+    it."""
     for line in clean(text[:4000]).split("\n"):
         if line.strip():
             return repr(line.strip()[:width])
@@ -227,8 +234,9 @@ def first_line(text: str, width: int = 60) -> str:
 def row(line: str, count: int) -> tuple[list[str], str] | None:
     """Take a row of `count` numbers apart: its words, and what somebody wrote behind them; None if it is no such row.
 
-    `1048576 40 164.35 258.68 217.49 <- drops` are five numbers and a note. A note that begins with a number is none: which
-    of the numbers are the row's cannot be told. Behind a single number (`0.617 seconds`) only a mark begins a note. Marks before the row (`>`, `|`, `*`, quotes) are no part of it.
+    `1048576 40 164.35 258.68 217.49 <- drops` are five numbers and a note. A note that begins with a number is none:
+    which of the numbers are the row's cannot be told. Behind a single number (`0.617 seconds`) only a mark begins a
+    note. Marks before the row (`>`, `|`, `*`, quotes) are no part of it.
     """
     words = _words(line)
     if len(words) < count or any(number(word) is None for word in words[:count]):
@@ -246,14 +254,15 @@ def _words(line: str) -> list[str]:
 
 
 def is_rest(words: list[str], missing: int) -> bool:
-    """Say whether these are the `missing` figures that a mail broke off the row above: no row begins with a figure with decimals, or is
-    a single figure."""
+    """Say whether these are the `missing` figures that a mail broke off the row above: no row begins with a figure
+    with decimals, or is a single figure."""
     numbers = all(number(word) is not None for word in words)
     return len(words) == missing and numbers and (missing == 1 or "." in words[0])
 
 
 def like_row(line: str, count: int) -> bool:
-    """Say whether a line that `row` does not read looks like one all the same: a number in front, half of the others too, with decimals.
+    """Say whether a line that `row` does not read looks like one all the same: a number in front, half of the others
+    too, with decimals.
 
     Whole numbers alone (`12 13 14`) may be anybody's, but not beside stars (what was too wide for its column).
     """
@@ -306,7 +315,8 @@ def with_point(word: str) -> str:
 
 
 def _ends(text: str) -> str:
-    """Make every line end "\\n", of any number of CRs before it. No expression: a megabyte of CRs is a megabyte, too."""
+    """Make every line end "\\n", of any number of CRs before it. No expression: a megabyte of CRs is a megabyte,
+    too."""
     if "\r" not in text:
         return text
     *ended, last = text.split("\n")
@@ -332,7 +342,8 @@ def _overstruck(text: str) -> str:
 
 
 def scaled(word: str, factor: float) -> float | None:
-    """Read one printed number in a larger unit: `scaled("0.031824", 1e9)` is 31824000.0, where the product of floats is not."""
+    """Read one printed number in a larger unit: `scaled("0.031824", 1e9)` is 31824000.0, where the product of floats
+    is not."""
     value = number(word)
     if not is_finite(value):
         return value

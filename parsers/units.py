@@ -43,7 +43,8 @@ _LEVEL: Final = re.compile(r"dB\w*(\(\w+\))?|Np|pH|(°|deg)\s?[CF]|celsius|fahre
 
 
 def is_level(unit: str) -> bool:
-    """Is 0 of a unit a convention, so that no value is a share of another: of logarithms (dB, dBm, pH), of temperatures in °C and °F?"""
+    """Is 0 of a unit a convention, so that no value is a share of another: of logarithms (dB, dBm, pH), of
+    temperatures in °C and °F?"""
     return _LEVEL.fullmatch(unit.strip()) is not None
 
 
@@ -51,7 +52,8 @@ _SPELT_OUT: Final = {"nano": "ns", "micro": "us", "milli": "ms", "": "s"}
 
 
 def unit_meant(unit: str) -> str:
-    """Return the unit that a word most likely stands for that none is: "ns" for "nanosec", "MB/s" for "MB/S"; "" where nothing is alike, as of W."""
+    """Return the unit that a word most likely stands for that none is: "ns" for "nanosec", "MB/s" for "MB/S"; ""
+    where nothing is alike, as of W."""
     if to_base(unit) != (1.0, unit) or unit in ("ns", "B", "B/s", "1/s", ""):
         return ""
     if spelt := re.fullmatch(r"(nano|micro|milli|)[ _-]?sec(?:ond)?s?", unit.strip(), re.IGNORECASE):
@@ -66,7 +68,8 @@ def unit_meant(unit: str) -> str:
 
 @functools.lru_cache(maxsize=4096)  # the same few sizes are read for each cell of a sweep
 def size_bytes(text: str) -> int:
-    """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are bytes.
+    """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are
+    bytes.
 
     Exact, whatever the size. Raises ValueError if `text` is no size, no whole number of bytes, or beyond LARGEST_SIZE.
     """
@@ -84,7 +87,8 @@ def size_bytes(text: str) -> int:
 
 
 def size_text(value: float) -> str:
-    """Return "16 GiB", "1.5 TiB", "189 GiB": three digits, in powers of 1024. `reports.text.format` writes a page's sizes."""
+    """Return "16 GiB", "1.5 TiB", "189 GiB": three digits, in powers of 1024. `reports.text.format` writes a page's
+    sizes."""
     name, factor = max((p for p in {"": 1.0, **_BINARY}.items() if p[1] <= max(value, 1)), key=lambda p: p[1])
     scaled = value / factor
     return f"{scaled:.0f} {name}B" if scaled >= 1000 else f"{scaled:.3g} {name}B"

@@ -61,8 +61,8 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
 
 
 def above_parts(tool: str, data: bytes, count: int) -> list[bytes]:
-    """Return what stands around each of `count` parts of a text that cannot be cut (lines kept as JSON, web pages, UTF-16): what
-    their headings and commands are read off. Where that cannot be told, one command is that of all."""
+    """Return what stands around each of `count` parts of a text that cannot be cut (lines kept as JSON, web pages,
+    UTF-16): what their headings and commands are read off. Where that cannot be told, one command is that of all."""
     for view in _views(decode(data)):
         for starts in _starts(tool, view):
             if len(starts) == count:
@@ -83,7 +83,8 @@ def _as_heading(match: re.Match[str]) -> str:
 
 
 def _starts(tool: str, text: str) -> Iterator[list[int]]:
-    """Yield where the runs of a text begin, with what stands above each: by every sign of a beginning, the surest first."""
+    """Yield where the runs of a text begin, with what stands above each: by every sign of a beginning, the surest
+    first."""
     for pattern in taken(tool).begins:
         found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
         ends = [text.find("\n", at) + 1 for at in found]  # of the lines with which the runs before them begin
@@ -135,7 +136,8 @@ def _above(tool: str, text: str, start: int, floor: int) -> int:
 
 
 def heading_of(line: str) -> str:
-    """Return what a line names as a heading, "" if it is none: `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads : writes = 3 : 1`."""
+    """Return what a line names as a heading, "" if it is none: `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads :
+    writes = 3 : 1`."""
     match = _HEADING.match(line.rstrip("\r"))
     return next((group.strip(" *=:#") for group in match.groups() if group), "") if match else ""
 
@@ -160,7 +162,8 @@ _CUT = ("truncated", "no_figures", "empty_table")
 
 
 def options(tool: str, parsed: Parsed) -> dict[str, Any]:
-    """Return what the text tells of the options of its run, under the tool's own names and as an experiment writes them."""
+    """Return what the text tells of the options of its run, under the tool's own names and as an experiment writes
+    them."""
     given: dict[str, Scalar] = {
         name.removeprefix(OPTION_FACT): value
         for name, value in parsed.facts.items()
@@ -172,8 +175,8 @@ def options(tool: str, parsed: Parsed) -> dict[str, Any]:
 
 
 def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
-    """Return the options that the run was not given, and that the tool has values of its own for; none where its command
-    line is not known."""
+    """Return the options that the run was not given, and that the tool has values of its own for; none where its
+    command line is not known."""
     return dict(get_tool(tool).default_options(options, parsed)) if tool in tool_names() else {}
 
 
@@ -186,8 +189,8 @@ def _one(parsed: Parsed, name: str) -> Scalar:
 
 
 def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
-    """Return the command that printed the text, as words, where the text tells it: behind a prompt, in quotation marks, or in a line of
-    the tool.
+    """Return the command that printed the text, as words, where the text tells it: behind a prompt, in quotation
+    marks, or in a line of the tool.
 
     Kept as it was typed: quotes and pipes are words too, and joined by blanks they are what was typed.
     """

@@ -96,8 +96,8 @@ def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left
 
 
 def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> Iterator[Left]:
-    """Yield what stands in a text beside what was read of it: tables that somebody typed; what describes the machine, of the first text
-    that has it (`said` has those tools)."""
+    """Yield what stands in a text beside what was read of it: tables that somebody typed; what describes the
+    machine, of the first text that has it (`said` has those tools)."""
     text = decode(part.data)
     about = [tool for tool in unread.described(text) if tool not in {own.tool for own in outputs}]
     readings = (*outputs, *(IntakeOptions(tool=tool) for tool in about))
@@ -113,7 +113,8 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
 
 
 def _others(part: Source, asked: IntakeOptions) -> Iterator[Left]:
-    """Yield in one line what a text holds beside the output of the one tool, or the form of table, that was asked for."""
+    """Yield in one line what a text holds beside the output of the one tool, or the form of table, that was asked
+    for."""
     text = decode(part.data)
     own = TABLE if asked.columns else asked.tool
     if len(text) > unread.LONGEST or own == "hwloc":
@@ -139,8 +140,8 @@ def _figures(text: str, own: IntakeOptions) -> object:
 
 
 def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
-    """Take apart what several hosts printed into one file: (host, its lines). Ranks of one program are no hosts: where only one
-    of them has figures, the file is one text."""
+    """Take apart what several hosts printed into one file: (host, its lines). Ranks of one program are no hosts:
+    where only one of them has figures, the file is one text."""
     found = {} if asked.columns else by_host(source.data)
     known = [host for host, data in found.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
@@ -167,7 +168,8 @@ def _unread(part: Source, error: ParseError, which: str = "") -> Left:
 
 
 def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
-    """Return how a text is read: once for each tool whose output it holds, then for the tables. Raises ParseError if it holds none."""
+    """Return how a text is read: once for each tool whose output it holds, then for the tables. Raises ParseError if
+    it holds none."""
     text = decode(part.data)
     tables = [replace(asked, whole=False)] if asked.columns else []
     if (tables and not asked.whole) or (asked.tool and not tables):
@@ -184,7 +186,8 @@ def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
 
 
 def of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
-    """Return what was said of the output of a tool: of a report with tables, what describes these is said of them alone."""
+    """Return what was said of the output of a tool: of a report with tables, what describes these is said of them
+    alone."""
     own = replace(asked, tool=tool, columns=(), whole=False)
     return replace(own, settings={}, command="") if asked.whole else own
 

@@ -1,9 +1,9 @@
 """Make runs of a result file of captured texts. I/O.
 
 Each text becomes a cell, or several where several commands printed it. What it tells of the options (fio's job options,
-MLC's -W and -l, STREAM's threads), what the user adds (`IntakeOptions`), and nothing else makes the cell, so that reports group
-captured runs as they group runs of pinsweep's own. Texts that tell the same are told apart by `source`, their file, unless
-the user says that they are repeats.
+MLC's -W and -l, STREAM's threads), what the user adds (`IntakeOptions`), and nothing else makes the cell, so that
+reports group captured runs as they group runs of pinsweep's own. Texts that tell the same are told apart by
+`source`, their file, unless the user says that they are repeats.
 """
 
 from __future__ import annotations
@@ -197,7 +197,8 @@ def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> It
 
 
 def _lines(command: str) -> str:
-    """Return what was typed in several lines as one, as a shell takes it: an end of a line ends a command, unless it is escaped."""
+    """Return what was typed in several lines as one, as a shell takes it: an end of a line ends a command, unless it
+    is escaped."""
     return re.sub(r"(?<!\s)\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
 
 
@@ -309,7 +310,8 @@ def _note_equal(equal: Sequence[Sequence[_Item]], notes: Counter[str]) -> None:
 
 
 def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
-    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands; those of a repeat by their names.
+    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands;
+    those of a repeat by their names.
 
     Where the commands differ in nothing but where they ran, that is the part's place.
     """
@@ -434,8 +436,8 @@ def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
 
 
 def _machine(items: Sequence[Captured], notes: Counter[str]) -> tuple[dict[str, Any], str]:
-    """Return (facts, hwloc XML) of the session out of texts about the machine. Texts about several machines tell nothing
-    of the one that ran: none is kept."""
+    """Return (facts, hwloc XML) of the session out of texts about the machine. Texts about several machines tell
+    nothing of the one that ran: none is kept."""
     topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
     if len(topologies) > 1:
         notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1

@@ -39,7 +39,8 @@ _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One text, or why there is none. `named`: the user named this very file, so that a failure is one of the command."""
+    """One text, or why there is none. `named`: the user named this very file, so that a failure is one of the
+    command."""
 
     name: str
     data: bytes = b""

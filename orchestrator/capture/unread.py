@@ -1,4 +1,5 @@
-"""What a report holds beside the outputs that were read: tables that somebody typed, what numactl or lscpu said of the machine. Pure."""
+"""What a report holds beside the outputs that were read: tables that somebody typed, what numactl or lscpu said of
+the machine. Pure."""
 
 from __future__ import annotations
 
@@ -61,8 +62,8 @@ class Form(NamedTuple):
 
 
 def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
-    """Yield the tables of a text that gave none of its figures. `figures` reads a text as this one was read: what changes nothing where
-    it is missing was not read."""
+    """Yield the tables of a text that gave none of its figures. `figures` reads a text as this one was read: what
+    changes nothing where it is missing was not read."""
     if len(text) > LONGEST:
         return
     lines = text.split("\n")

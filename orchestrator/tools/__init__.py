@@ -1,7 +1,7 @@
 """One module per tool: its options, its command line, its version, what it would write, how long it takes.
 
-A tool's module holds `TOOL`, an instance of a subclass of `Tool`, and is found by its name. It is pure: a Site has all that it must
-know about the machine. The parser of the same name (package `parsers`) reads what the tool prints.
+A tool's module holds `TOOL`, an instance of a subclass of `Tool`, and is found by its name. It is pure: a Site has
+all that it must know about the machine. The parser of the same name (package `parsers`) reads what the tool prints.
 """
 
 from __future__ import annotations
@@ -139,14 +139,16 @@ class Site:
     memory_refusal: Callable[[], str] = lambda: ""
     """Returns why memory cannot be bound here, in numactl's words; "" if it can."""
     find: Callable[..., str] = lambda name, path=None: name  # noqa: ARG005
-    """Finds a program by its name or path, on a PATH of its own if given: "" where there is none that can be started."""
+    """Finds a program by its name or path, on a PATH of its own if given: "" where there is none that can be
+    started."""
     memory_bytes: int | None = None  # available now; None: planned for another machine
     node_memory: Mapping[int, int] = field(
         default_factory=dict
     )  # the same by NUMA node, as far as it is known
 
     def memory_for(self, placement: Placement | None) -> int | None:
-        """Return the bytes that a run may have: of the nodes that its memory is bound to, and of no others. None: not known."""
+        """Return the bytes that a run may have: of the nodes that its memory is bound to, and of no others. None:
+        not known."""
         sizes = {n.os_index: n.memory_bytes for n in self.topology.numa_nodes if n.memory_bytes is not None}
         known = self.node_memory or sizes
         memory = self.topology.numbers().get("memory")
@@ -230,11 +232,13 @@ class Tool(ABC):
         return ()
 
     def shape(self, options: Mapping[str, Any]) -> tuple[Threads, int]:  # noqa: ARG002
-        """Return (threads per process, processes) that the placement must hold. Threads: None for any number, "cores" for one per core."""
+        """Return (threads per process, processes) that the placement must hold. Threads: None for any number,
+        "cores" for one per core."""
         return None, 1
 
     def default_place(self, options: Mapping[str, Any]) -> Place | None:  # noqa: ARG002
-        """Return where a cell runs that names no place; None where the tool places itself or nothing is to be pinned."""
+        """Return where a cell runs that names no place; None where the tool places itself or nothing is to be
+        pinned."""
         return Place(name="all", cpus="all", memory="any")
 
     def busy_threads(self, options: Mapping[str, Any]) -> int:  # noqa: ARG002
@@ -250,7 +254,8 @@ class Tool(ABC):
         return ""
 
     def probe(self, path: str, ask: Ask) -> Probed | str:  # noqa: ARG002
-        """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the machine."""
+        """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the
+        machine."""
         return Probed()
 
     def library_env(self, path: str) -> Mapping[str, str]:  # noqa: ARG002
@@ -270,11 +275,13 @@ class Tool(ABC):
         return {}
 
     def implied_options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the options that a cell leaves to the tool, where the tool takes other values for one cell than for another."""
+        """Return the options that a cell leaves to the tool, where the tool takes other values for one cell than for
+        another."""
         return {}
 
     def canonical(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return options in one spelling (4k and 4096 are equal), without those that change nothing. For comparing only."""
+        """Return options in one spelling (4k and 4096 are equal), without those that change nothing. For comparing
+        only."""
         return options
 
     def canonical_command(self, words: Sequence[str]) -> Sequence[str]:

@@ -147,7 +147,8 @@ def _mpi(path: str, family: str, version: str, linked: Library | None, env: Mapp
 
 
 def own_library(program: str) -> dict[str, str]:
-    """Return LD_LIBRARY_PATH where an MPI library lies beside the program as in a wheel: bin/IMB-MPI1, lib/libmpi.so.12."""
+    """Return LD_LIBRARY_PATH where an MPI library lies beside the program as in a wheel: bin/IMB-MPI1,
+    lib/libmpi.so.12."""
     folder = Path(program).parent
     if (folder / "mpiexec.hydra").exists():
         for library in (folder.parent / "lib", folder.parent / "lib" / "release"):  # the wheel; oneAPI

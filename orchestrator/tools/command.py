@@ -36,7 +36,8 @@ _OPERATOR: Final = re.compile(r"\|\|?|&&?|;|&?\d?[<>].*", re.DOTALL)
 
 
 def _operator(command: str) -> str:
-    """Return the first word that a shell would take for an operator or a redirection, were there one; "" without such a word."""
+    """Return the first word that a shell would take for an operator or a redirection, were there one; "" without
+    such a word."""
     bare = _QUOTED.sub("x", command).split()
     return next(filter(_OPERATOR.fullmatch, bare), "")
 
@@ -73,7 +74,8 @@ class BadPlaceholder(ValueError):
 
 
 def _pieces(word: str) -> list[tuple[str, str | None, str | None, str | None]]:
-    """Return (text, name in the braces behind it, format, conversion). Raises BadPlaceholder where a brace has no partner."""
+    """Return (text, name in the braces behind it, format, conversion). Raises BadPlaceholder where a brace has no
+    partner."""
     try:
         return list(string.Formatter().parse(word))
     except ValueError:
@@ -153,7 +155,8 @@ matrix:
     }
 
     def canonical(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options with units in one spelling, without titles, and without `seconds` where only the plan goes by it."""
+        """Return the options with units in one spelling, without titles, and without `seconds` where only the plan
+        goes by it."""
         env = {name: str(value) for name, value in (options.get("env") or {}).items()}
         out: dict[str, Any] = {
             name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()

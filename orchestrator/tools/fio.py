@@ -63,16 +63,18 @@ _RESERVED: Final[Mapping[str, str]] = {
     "fio would print no results": "stats",
 }
 OURS: Final = {name: reason for reason, names in _RESERVED.items() for name in names.split()}
-"""Options that an experiment may not set, and why. `engines` in fio's list (scripts/fio_options.py) excludes those of other engines.
+"""Options that an experiment may not set, and why. `engines` in fio's list (scripts/fio_options.py) excludes those
+of other engines.
 
-A newer fio's options are unknown until they are in that list. Look then for what names a file, starts a program or changes the machine.
+A newer fio's options are unknown until they are in that list. Look then for what names a file, starts a program or
+changes the machine.
 """
 
 LOGS: Final = {
     "write_lat_log": "lat", "write_hist_log": "clat_hist", "write_iops_log": "iops", "write_bw_log": "bw",
 }  # fmt: skip
-"""Options that ask for a log over time, true or false → which of fio's files is kept: of latencies that of submission and completion
-together. fio is told to write them into the scratch folder."""
+"""Options that ask for a log over time, true or false → which of fio's files is kept: of latencies that of
+submission and completion together. fio is told to write them into the scratch folder."""
 
 _LOG_FOLDER: Final = "logs"
 _LOGS_BYTES: Final = 64 << 20
@@ -352,7 +354,8 @@ def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
 
 
 def _is_compressible(given: Mapping[str, Any]) -> bool:
-    """Tell whether a job that writes leaves other bytes than random ones: its buffers are of the experiment's, or it trims."""
+    """Tell whether a job that writes leaves other bytes than random ones: its buffers are of the experiment's, or it
+    trims."""
     own = ("zero_buffers", "buffer_", "scramble_", "dedupe_", "verify")
     return (
         "trim" in direction(given)
@@ -429,7 +432,8 @@ _NOT_THE_CELL: Final = frozenset(
 
 
 def _size(text: str) -> int | str:
-    """Return a size as pinsweep's own cells have it: `4096B`, `4K`, `4kB` and `4KiB` are "4k". A list or a range stays as it is."""
+    """Return a size as pinsweep's own cells have it: `4096B`, `4K`, `4kB` and `4KiB` are "4k". A list or a range
+    stays as it is."""
     try:
         return size_value(size_bytes(re.sub("(?<=[kmgtpKMGTP])[bB]$", "", text)))  # fio's kB is 1024 bytes
     except ValueError:
@@ -464,11 +468,13 @@ matrix:                    # every combination is a cell
         return list(_problems(options))
 
     def canonical(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options under fio's first name of each, times in seconds, sizes in bytes: 4k, 4K and 4096 are one."""
+        """Return the options under fio's first name of each, times in seconds, sizes in bytes: 4k, 4K and 4096 are
+        one."""
         return {_canonical(name): _plain(_canonical(name), value) for name, value in options.items()}
 
     def canonical_command(self, words: Sequence[str]) -> Sequence[str]:
-        """Return the words with the options of each section (`--name` begins one) sorted; of those that are repeated the last.
+        """Return the words with the options of each section (`--name` begins one) sorted; of those that are repeated
+        the last.
 
         Of a single section those before its name hold for it, too.
         """

@@ -44,7 +44,8 @@ PLACES_ITSELF = frozenset(MODES) - {"loaded_latency", "idle_latency"}
 _PLACED: Final[Mapping[str, str]] = {
     "loaded_latency": "ckj", "idle_latency": "cj", "peak_injection_bandwidth": "k", "max_bandwidth": "k", "c2c_latency": "c",
 }  # fmt: skip
-"""The options that place what a mode measures; memlat refuses the others. The matrices go through the nodes by themselves."""
+"""The options that place what a mode measures; memlat refuses the others. The matrices go through the nodes by
+themselves."""
 
 _TRAFFIC = ("R", *["2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "19", "21", "23", "27"])
 _MLC_TRAFFIC = frozenset(("19", "21", "23", "27"))  # of MLC 3.9 and later; memlat has none of them
@@ -240,7 +241,8 @@ def _problems(options: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _placed(mode: str, placement: Placement, *, alone: bool) -> list[str]:
-    """Return the options that place MLC's threads. `alone`: without a latency thread. Raises Refused for a load without a CPU."""
+    """Return the options that place MLC's threads. `alone`: without a latency thread. Raises Refused for a load
+    without a CPU."""
     group, letters = placement.groups[0], _PLACED.get(mode, "")
     argv, load = [], group.cpus
     if "c" in letters and not alone:

@@ -1,4 +1,5 @@
-"""poke, a kernel of pinsweep: the whole distribution of single accesses to memory or to a file, and files many or few."""
+"""poke, a kernel of pinsweep: the whole distribution of single accesses to memory or to a file, and files many or
+few."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _EFFECT: Final = {
     }.items()
     for option in options.split()
 }
-"""The targets that an option has an effect on. `null`, the zero of an axis of targets, takes what memory and file take."""
+"""The targets that an option has an effect on. `null`, the zero of an axis of targets, takes what memory and file
+take."""
 
 _NEEDS = {"memory": ("bytes",), "file": ("bytes",), "files": ("files", "file_size")}
 

@@ -1,4 +1,5 @@
-"""STREAM: the user's own binary, or our `stream` kernel in its place, one OpenMP thread per PU of the placement, which has one of each core."""
+"""STREAM: the user's own binary, or our `stream` kernel in its place, one OpenMP thread per PU of the placement,
+which has one of each core."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ def _array_size(
 ) -> tuple[int, tuple[str, ...]]:
     """Return (elements of one array, notes): STREAM's run rule is 4 × the last-level caches that are in use.
 
-    A number is elements, a size with a suffix is bytes of one array. Where the memory of the placement does not allow the
-    rule, `auto` takes the power of two that fits in half of it, which is the same tomorrow, and says so; a size that was
-    asked for is taken exactly or refused.
+    A number is elements, a size with a suffix is bytes of one array. Where the memory of the placement does not
+    allow the rule, `auto` takes the power of two that fits in half of it, which is the same tomorrow, and says so; a
+    size that was asked for is taken exactly or refused.
     """
     memory = site.memory_for(placement) or 0
     cpus = placement.cpus if placement else tuple(site.topology.allowed_cpus)
@@ -134,7 +135,8 @@ matrix:
         return 1
 
     def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-        """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
+        """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an
+        option."""
         given = cell.options
         ntimes = int(given.get("ntimes", 10))
         argv: list[str] = []

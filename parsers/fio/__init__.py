@@ -14,8 +14,8 @@ tables["measurements"], one row per number that fio measured, labels
                      steady state; "members": mean over the disks below a dm or md device
 
 Zero that means "not measured" (an unused direction, disable_clat=1, slat of a synchronous engine) is no row.
-"total" iops and bandwidth of normal text, which rounds each figure, are those of its count of I/Os or of what is rounded least
-(`rates`).
+"total" iops and bandwidth of normal text, which rounds each figure, are those of its count of I/Os or of what is
+rounded least (`rates`).
 With group_reporting, "min" and "max" of bandwidth and iops are sums of the processes' own minima and maxima
 (before 3.0 their means): never the group's.
 
@@ -35,8 +35,8 @@ Further tables, there when they have rows:
     other       document, job, name, path, value: what is measured by an option or a fio that this parser does not
                 know, as printed and in fio's own unit
 
-Facts: program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, reports (with the snapshots), jobs, and every option that
-all jobs share, as `option.bs`.
+Facts: program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, reports (with the
+snapshots), jobs, and every option that all jobs share, as `option.bs`.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> li
 
 
 def _continues(before: Report, after: Report) -> bool:
-    """Return whether `after` is a later look at the same run: the same jobs, begun at the same time, with more behind them."""
+    """Return whether `after` is a later look at the same run: the same jobs, begun at the same time, with more
+    behind them."""
     if before.form == after.form == "normal":
         processes, later = ({(job.name, job.pid) for job in r.jobs if job.pid} for r in (before, after))
         if processes:  # more, where a later group has begun; in containers every run has the same numbers
@@ -217,8 +218,8 @@ def _near(a: int | None, b: int | None) -> bool:
 
 
 def _joined(jobs: Sequence[Job], heads: int) -> bool:
-    """Has group_reporting put several sections of a job file into an entry? fio prints the options of one of them; but its job_runtime
-    is the sum over all processes, and a text has a line at its head for each section (`heads`)."""
+    """Has group_reporting put several sections of a job file into an entry? fio prints the options of one of them;
+    but its job_runtime is the sum over all processes, and a text has a line at its head for each section (`heads`)."""
     at_work = [job for job in jobs if job.value("iops")]
     if heads > len(at_work) > 0:
         return True

@@ -104,14 +104,16 @@ _DIRECTION_KEYS: Final = frozenset(_OF_DIRECTION.split())
 _JOB_KEYS: Final = frozenset((*_OF_JOB.split(), "job options"))
 
 _LONGEST_PATH: Final = 500
-"""Characters of the path to a number that a newer fio prints: of a nest of a thousand lists each number would have its thousand."""
+"""Characters of the path to a number that a newer fio prints: of a nest of a thousand lists each number would have
+its thousand."""
 
 _MOST_BROKEN: Final = 1000
 """Reports that are not whole, of one text: each costs a look at all that stands before it."""
 
 
 def find(text: str) -> tuple[list[Report], str]:
-    """Return the JSON reports of a text, in order, and the text without them. Raises ParseError as _MOST_BROKEN says."""
+    """Return the JSON reports of a text, in order, and the text without them. Raises ParseError as _MOST_BROKEN
+    says."""
     if '"fio version"' not in text:
         return [], text
     check_json(text)
@@ -169,7 +171,8 @@ def _salvage(text: str) -> Report:
 
 
 def _report(document: dict[str, Any]) -> Report:
-    """Read a report. Its jobs are taken out of the document one by one: of json+ they are much larger than what is read."""
+    """Read a report. Its jobs are taken out of the document one by one: of json+ they are much larger than what is
+    read."""
     report = Report("json", str(document.get("fio version", "")).removeprefix("fio-") or None)
     shared = _strings(document.get("global options"))
     moment = document.get("timestamp")
@@ -194,8 +197,8 @@ def _report(document: dict[str, Any]) -> Report:
 
 
 def _last_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last entry of each job of a client. With --status-interval fio's client puts all reports into one list, and the
-    sum over all clients behind the first of them, where it is not the sum of the run."""
+    """Return the last entry of each job of a client. With --status-interval fio's client puts all reports into one
+    list, and the sum over all clients behind the first of them, where it is not the sum of the run."""
     at = next((i for i, entry in enumerate(entries) if _is_sum(entry)), len(entries))
     if at + 1 >= len(entries):
         return entries
@@ -211,8 +214,8 @@ def _last_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_sum(item: Mapping[str, Any]) -> bool:
-    """Is this the sum that fio's client adds? A job has the key, with {} if all of its options are global; fio before 2.14 prints it
-    for no job."""
+    """Is this the sum that fio's client adds? A job has the key, with {} if all of its options are global; fio
+    before 2.14 prints it for no job."""
     return item.get("jobname") == ALL_CLIENTS and "job options" not in item
 
 
@@ -336,7 +339,8 @@ def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: i
 
 
 class _Edges(dict[str, int]):
-    """The low or the high end of each bucket by the key that fio prints: a report has tens of thousands, of 4000 kinds."""
+    """The low or the high end of each bucket by the key that fio prints: a report has tens of thousands, of 4000
+    kinds."""
 
     def __init__(self, end: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """fio's logs over time, each below a line "==> NAME_lat.1.log <==" (`tail -n +1 FILE FILE` prints them so).
 
-A line is "time (ms), value, direction, block size (B)", and more where fio was asked for it; of a log of histograms there are counts in
-the value's place, behind the block size.
+A line is "time (ms), value, direction, block size (B)", and more where fio was asked for it; of a log of histograms
+there are counts in the value's place, behind the block size.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def find(text: str) -> tuple[list[Log], str]:
 def tables(
     logs: Iterable[Log], options: Mapping[str, str], *, microseconds: bool
 ) -> tuple[dict[str, Table], list[Flag]]:
-    """Return the tables "log" and "log_histogram" (`parsers.fio`), those that have rows, and what is to be known of them.
+    """Return the tables "log" and "log_histogram" (`parsers.fio`), those that have rows, and what is to be known of
+    them.
 
     options: what fio says of all jobs; microseconds: of a fio before 3.0.
     """
@@ -120,7 +121,8 @@ def _bins(log: Log, window_ms: int) -> _Rows:
 
 
 def _fineness(count: int) -> tuple[int, int] | None:
-    """Return (how many of fio's own buckets a count is of, bits of their index) of a line of so many counts; None for another format."""
+    """Return (how many of fio's own buckets a count is of, bits of their index) of a line of so many counts; None
+    for another format."""
     for whole, bits in _ALL_BINS.items():
         if count and whole % count == 0 and (whole // count).bit_count() == 1 and whole // count <= 64:
             return whole // count, bits

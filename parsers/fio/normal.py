@@ -302,7 +302,8 @@ class _Reader:
             self.report.unread.append(line.strip())
 
     def _whole(self, pairs: list[tuple[str, str]], last: str, end: str = r"\.\d\d$") -> list[tuple[str, str]]:
-        """Leave out the last pair of a line if the line may be cut in it: its key is not `last`, its value does not end like `end`."""
+        """Leave out the last pair of a line if the line may be cut in it: its key is not `last`, its value does not
+        end like `end`."""
         if not pairs or re.fullmatch(last, pairs[-1][0]) or re.search(end, pairs[-1][1]):
             return pairs
         self.report.truncated = f"the line of {pairs[-1][0]}={pairs[-1][1]} ends early"
@@ -325,7 +326,8 @@ class _Reader:
         return bool(self.job and any(s == "bandwidth" for _, s, m, _ in self.job.rows if m == "samples"))
 
     def _labels(self, name: str) -> tuple[str, str]:
-        """Return (direction, metric) of `clat`, ` lat`, `sync`, `clat prio 1/0/0 (12.5% of IOs)`; metric "" if unknown."""
+        """Return (direction, metric) of `clat`, ` lat`, `sync`, `clat prio 1/0/0 (12.5% of IOs)`; metric "" if
+        unknown."""
         which, _, prio = re.sub(r" \([\d.]+% of IOs\)$", "", name.strip()).partition(" ")
         direction = "sync" if which == "sync" else f"{self.direction} {prio}".strip()
         return direction, _WHICH.get(which, "")
@@ -363,7 +365,8 @@ class _Reader:
     def _issued(self, job: Job, text: str) -> None:
         """Take in `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`.
 
-        The rates of a direction are then those of its count of I/Os, which has all its digits, where the two go together.
+        The rates of a direction are then those of its count of I/Os, which has all its digits, where the two go
+        together.
         """
         ways = ("read", "write", "trim", "sync")
         if {direction for direction, _, metric, _ in job.rows if metric == "runtime"} == {"mixed"}:

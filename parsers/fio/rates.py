@@ -1,7 +1,9 @@
-"""The figures of fio's normal text: what each was before fio rounded it, and the rates of a direction as exactly as the text tells them.
+"""The figures of fio's normal text: what each was before fio rounded it, and the rates of a direction as exactly as
+the text tells them.
 
-A line has the bandwidth twice (MiB/s and MB/s) beside the bytes moved and the time, each with four digits at most, and the count of I/Os
-further down has all of its own. `226 MiB/s (238 MB/s)(1024 MiB/4521 msec)` is 237.5 MB/s: of its three the bytes say most.
+A line has the bandwidth twice (MiB/s and MB/s) beside the bytes moved and the time, each with four digits at most,
+and the count of I/Os further down has all of its own. `226 MiB/s (238 MB/s)(1024 MiB/4521 msec)` is 237.5 MB/s: of
+its three the bytes say most.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ def _unit(match: re.Match[str], *, binary: bool) -> float:
 def _rounded(digits: str, prefix: str, unit: float, *, old: bool) -> Rounded | None:
     """Return between what a figure lies that fio's num2str has made (lib/num2str.c).
 
-    It divides whole numbers, so one without a prefix is cut. Of 9.996 Mi it prints `9.00Mi`: a fraction that is rounded to 1 loses it,
-    so decimals that are all 0 may stand for almost 1 more. Before 3.0 the decimals are those of a count of 1024ths: they tell little.
+    It divides whole numbers, so one without a prefix is cut. Of 9.996 Mi it prints `9.00Mi`: a fraction that is
+    rounded to 1 loses it, so decimals that are all 0 may stand for almost 1 more. Before 3.0 the decimals are those
+    of a count of 1024ths: they tell little.
     """
     value = number(digits)
     if value is None:
@@ -102,7 +105,8 @@ class Rates(NamedTuple):
     binary: bool
 
     def best_bandwidth(self, count: int = 0, block: int = 0) -> float | None:
-        """Return the bandwidth (B/s) from the figures that were rounded least. count: I/Os; block: bytes of each; 0: not known.
+        """Return the bandwidth (B/s) from the figures that were rounded least. count: I/Os; block: bytes of each; 0:
+        not known.
 
         What does not go with the bandwidth as printed tells nothing: I/Os under way at the end are bytes and no I/Os.
         """
@@ -137,7 +141,8 @@ def _least_rounded(printed: Rounded, others: Iterable[Rounded | None]) -> float:
 
 
 def block_of(printed: str, direction: str) -> int:
-    """Return the block size that the line of a job's options prints for a direction, in bytes; 0 where it has several or is rounded.
+    """Return the block size that the line of a job's options prints for a direction, in bytes; 0 where it has
+    several or is rounded.
 
     >>> block_of("(R) 4096B-4096B, (W) 64.0KiB-64.0KiB, (T) 4096B-4096B", "write")
     65536

@@ -1,4 +1,5 @@
-"""What one fio report says, whatever it was printed as (JSON, normal, terse): filled by the modules beside it, tabled by `parsers.fio`."""
+"""What one fio report says, whatever it was printed as (JSON, normal, terse): filled by the modules beside it,
+tabled by `parsers.fio`."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ Row = tuple[str | None, str, str, float]
 """(direction, statistic, metric, value in base units)."""
 
 Bins = tuple[str, str, Sequence[int], Sequence[int], Sequence[int]]
-"""A histogram: direction, "slat" | "clat" | "lat", low and high of each bucket in ns, its count. Big ones are common."""
+"""A histogram: direction, "slat" | "clat" | "lat", low and high of each bucket in ns, its count. Big ones are
+common."""
 
 
 @dataclass(slots=True)

@@ -107,7 +107,8 @@ def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
 
 
 def _is_cpu(fields: list[str], at: int) -> bool:
-    """Are these the user and the system CPU time? Nowhere else do two plain fields with a per cent sign follow another."""
+    """Are these the user and the system CPU time? Nowhere else do two plain fields with a per cent sign follow
+    another."""
     return len(fields) > at + 1 and fields[at].endswith("%") and fields[at + 1].endswith("%")
 
 

@@ -87,14 +87,15 @@ _RECOGNISE = re.compile(
 
 
 def recognise(text: str) -> bool:
-    """Return whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a line."""
+    """Return whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a
+    line."""
     words = ("latency checker", "memlat", "measuring", "each iteration", "inject")
     return recognises(text, words, _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
-    """Read every run in the text, or the one that `text_run` counts to. `context` may hold W (2, "9", "R") or R: the traffic,
-    where the text does not tell it.
+    """Read every run in the text, or the one that `text_run` counts to. `context` may hold W (2, "9", "R") or R: the
+    traffic, where the text does not tell it.
 
     A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
     not know an option. Raises ParseError if nothing in the text is MLC's.

@@ -97,7 +97,8 @@ _MAY_SAY = having(
 )
 _RULE = re.compile(r"[\W_]*+")
 _WORD = re.compile(r"(?<!\w)[^\W\d_]{3,}")
-"""Of letters. Two of them are a sentence, a heading, another tool's command. What looks like figures below it may be another table's."""
+"""Of letters. Two of them are a sentence, a heading, another tool's command. What looks like figures below it may be
+another table's."""
 _NOTICES: Final = (
     (re.compile(r"Unable to (?:modify prefetchers|access mlcdrv)", _I), "no_msr"),
     (re.compile(r"enabling random access for latency", _I), "random_access"),
@@ -151,7 +152,8 @@ class Run:
 
 
 class Reader:
-    """A machine that is fed lines. What belongs to a run but stands before its banner (label, prompt) is kept in hand."""
+    """A machine that is fed lines. What belongs to a run but stands before its banner (label, prompt) is kept in
+    hand."""
 
     def __init__(self, rank: int | None, traffic: str | None) -> None:
         self.rank = rank
@@ -247,7 +249,8 @@ class Reader:
             self._unread(line, last)
 
     def _says(self, line: str) -> bool:
-        """Take in what a line says that holds no figures. Most lines of a text that is none of MLC's lack every word of it."""
+        """Take in what a line says that holds no figures. Most lines of a text that is none of MLC's lack every word
+        of it."""
         if _MAY_SAY(line) or self.wrapped:
             return self._head(line) or self._title(line) or self._say(line)
         return self._is_note(line) or (self.section is not None and _RULE.fullmatch(line) is not None)
@@ -461,8 +464,8 @@ class Reader:
             self.aside = self.aside or []
 
     def _damaged(self, table: Sequence[Cell], words: Sequence[str]) -> bool:
-        """Is this a row of the section's table, and not of another one below its prose: its number of words, an index that the table has not
-        had, and all cells but one numbers?"""
+        """Is this a row of the section's table, and not of another one below its prose: its number of words, an
+        index that the table has not had, and all cells but one numbers?"""
         readable = sum(number(word) is not None for word in words[1:])
         if (
             len(words) != len(self.columns or self.order) + 1
@@ -573,8 +576,8 @@ def _check_complete(run: Run) -> None:
 def _rows_missing(run: Run) -> set[str]:
     """Return the flag of a run that ends in a matrix over NUMA nodes with fewer rows than columns.
 
-    Nodes without CPUs (HBM, CXL) have no row. They are half of the nodes at most, and a run of all modes goes on behind its matrices:
-    else the text was cut. Where neither tells, it is one or the other.
+    Nodes without CPUs (HBM, CXL) have no row. They are half of the nodes at most, and a run of all modes goes on
+    behind its matrices: else the text was cut. Where neither tells, it is one or the other.
     """
     section, cells = next(reversed(run.tables.items()), ("", []))
     if section not in ("latency_matrix", "bandwidth_matrix"):

@@ -45,7 +45,8 @@ _VALUED: Final = frozenset("bcijkmJdgltxWDnfMoKwSCEGpsq")
 
 
 def traffic_of(options: Mapping[str, Any]) -> str | None:
-    """Return the canonical word for -W n or -R among options: {"W": 9} is "3:1 nt", {"W": "R"} is "read". None if neither is there."""
+    """Return the canonical word for -W n or -R among options: {"W": 9} is "3:1 nt", {"W": "R"} is "read". None if
+    neither is there."""
     kind = str(options.get("W", "")).strip().lstrip("-").removeprefix("W").strip()
     if is_index(kind):
         return TRAFFIC.get(int(kind), f"W{int(kind)}")

@@ -1,4 +1,5 @@
-"""What scripts/fuzz_parsers.py found, and texts whose time once grew with the square of their length: read or refused."""
+"""What scripts/fuzz_parsers.py found, and texts whose time once grew with the square of their length: read or
+refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Layouts that nobody sent yet, but that people will paste: each number that is read is right, or its line is flagged `unread`."""
+"""Layouts that nobody sent yet, but that people will paste: each number that is read is right, or its line is
+flagged `unread`."""
 
 from __future__ import annotations
 

@@ -559,7 +559,8 @@ def test_a_matrix_over_nodes_that_lacks_rows_is_never_silent(
     ids=["matrix", "loaded latency"],
 )  # fmt: skip
 def test_a_damaged_row_of_the_table_is_told_below_prose_too(text: str) -> None:
-    """Rows below prose that follows a table are another table's, but for those that lack nothing of its rows but a digit."""
+    """Rows below prose that follows a table are another table's, but for those that lack nothing of its rows but a
+    digit."""
     for end in ("", "\nThat was all.\n"):
         parsed = mlc.parse(text + end)
         assert {flag.id for flag in parsed.flags} & {"unread", "truncated"}

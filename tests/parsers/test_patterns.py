@@ -26,7 +26,8 @@ Read = Callable[[str], object]
 
 
 def patterns(package: str) -> Iterator[tuple[str, re.Pattern[str], Read]]:
-    """Yield (place, pattern, the method that is used) of each call of `re` whose pattern is known when its module is loaded."""
+    """Yield (place, pattern, the method that is used) of each call of `re` whose pattern is known when its module is
+    loaded."""
     modules = [m.name for m in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}.")]
     for name in (package, *modules):
         module = importlib.import_module(name)

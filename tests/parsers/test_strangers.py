@@ -1,4 +1,5 @@
-"""Texts as strangers publish them: issue threads, mails, wikis, job logs, comments in scripts. Each excerpt is whole."""
+"""Texts as strangers publish them: issue threads, mails, wikis, job logs, comments in scripts. Each excerpt is
+whole."""
 
 from __future__ import annotations
 

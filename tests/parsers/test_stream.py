@@ -271,7 +271,8 @@ def test_lines_of_a_few_characters_are_not_asked_by_every_expression(monkeypatch
 
 
 def test_a_long_run_of_blanks_in_a_row_is_read_once() -> None:
-    """Each blank was tried as the beginning of the end of the row: 0.15 s for 5000, 0.57 s for 10 000, minutes for these."""
+    """Each blank was tried as the beginning of the end of the row: 0.15 s for 5000, 0.57 s for 10 000, minutes for
+    these."""
     head = "Function    Best Rate MB/s  Avg time     Min time     Max time\n"
     text = head + "Copy: 1" + " " * 300_000 + "x\n" + "Copy: 13512.4 0.1 0.1 0.1  \n"
 

@@ -106,7 +106,8 @@ def test_cleaning_clean_lines_changes_nothing_that_is_not_markup(text: str) -> N
 
 
 UNWRAPPED = st.text(st.characters(exclude_categories=["N"], exclude_characters="&<="))
-"""Without figures, which make lines of a log that is kept as JSON, and without what mails and web pages put in the place of letters."""
+"""Without figures, which make lines of a log that is kept as JSON, and without what mails and web pages put in the
+place of letters."""
 
 
 @given(

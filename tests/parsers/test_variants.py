@@ -1,4 +1,5 @@
-"""What happens to outputs on their way into a file: terminals, launchers, log keepers, mails, Markdown. No figure may change.
+"""What happens to outputs on their way into a file: terminals, launchers, log keepers, mails, Markdown. No figure
+may change.
 
 Every captured output of tests/fixtures in every variant; then cut off anywhere, and twice in one text.
 """
@@ -132,7 +133,8 @@ COUNTED = {"cat -n", "grep -n"}
 
 
 def cannot_be_told(name: str, variant: str) -> bool:
-    """A single line has no other to compare its beginning with; progress that overwrites itself is more lines than were counted."""
+    """A single line has no other to compare its beginning with; progress that overwrites itself is more lines than
+    were counted."""
     single = TEXTS[name].rstrip("\n").count("\n") < 2
     return (
         single
@@ -148,7 +150,8 @@ def rows(parsed: Parsed) -> Counter[tuple[Scalar, ...]]:
 
 
 def as_a_line_tells(parsed: Parsed) -> Counter[tuple[Scalar, ...]]:
-    """Return the rows; the rates of fio's normal text, which get more digits from a count further down, without their values."""
+    """Return the rows; the rates of fio's normal text, which get more digits from a count further down, without
+    their values."""
     if parsed.facts.get("format") != "normal":
         return rows(parsed)
     of_rates = {"iops", "bandwidth"}
@@ -291,8 +294,8 @@ SAID = {"unread", "truncated", "unknown_column", "empty_table"}
 
 
 def printed(text: str, tool: str) -> bool:
-    """Is it lines that a person may edit? Not JSON, fio's terse lines, lscpu's fields (a note is a part of their value), nor
-    numastat's counters and progress that overwrites itself."""
+    """Is it lines that a person may edit? Not JSON, fio's terse lines, lscpu's fields (a note is a part of their
+    value), nor numastat's counters and progress that overwrites itself."""
     return not (text.lstrip()[:1] == "{" or '"fio version"' in text or "\r" in text or tool in ("lscpu", "poke") or "numa_hit" in text or ";fio-" in text)  # fmt: skip
 
 
@@ -343,8 +346,8 @@ def test_of_the_corpus_too(edit: str) -> None:
     ],
 )
 def test_a_paste_that_ends_in_a_figure_gives_no_other_figure(name: str) -> None:
-    """The line is ended, and the figure is not: `max= 16` of 1698. Cut in each figure, wherever it stands, but for the last of fio's
-    CPU line: nothing tells minf=1 of 12, and extracts end there."""
+    """The line is ended, and the figure is not: `max= 16` of 1698. Cut in each figure, wherever it stands, but for
+    the last of fio's CPU line: nothing tells minf=1 of 12, and extracts end there."""
     parse, text, whole = get_parser(name.partition("/")[0]).parse, TEXTS[name], as_a_line_tells(WHOLE[name])
     for figure in re.finditer(r"[0-9a-z.%]+", text):
         for at in range(figure.start() + 1, figure.end()):
