@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from parsers.errors import UserError
 from reports.checks.doubts import of_results
@@ -65,8 +65,14 @@ def csv_pieces(frame: pd.DataFrame) -> Iterator[str]:
     shown = frame.rename(columns=csv_text)
     yield shown.iloc[:0].to_csv(index=False, lineterminator="\n")
     for part in _parts(shown):
-        texts = part.map(lambda value: csv_text(value) if isinstance(value, str) else value)
-        yield texts.to_csv(index=False, header=False, lineterminator="\n")
+        texts = part.select_dtypes(exclude="number").apply(_csv_texts)
+        yield part.assign(**texts).to_csv(index=False, header=False, lineterminator="\n")
+
+
+def _csv_texts(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column whose texts are no formulas. Most values come many times."""
+    texts = {value: csv_text(value) for value in column.unique() if isinstance(value, str)}
+    return column.map(lambda value: texts.get(value, value) if isinstance(value, str) else value)
 
 
 def _json(frame: pd.DataFrame) -> Iterator[str]:

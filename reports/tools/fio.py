@@ -13,7 +13,7 @@ import json
 import math
 import re
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -32,7 +32,7 @@ from reports.checks._cells import (
     sweeps,
     typed_options,
 )
-from reports.document import Quantity
+from reports.document import Figure, Quantity
 from reports.numbers import formulas
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.formulas import Bucket
@@ -154,18 +154,29 @@ def _entry(document: Scalar, job: Scalar) -> _Entry:
 
 def _joined_bins(parsed: Parsed, which: str) -> dict[str, Buckets]:
     """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
-    counts: defaultdict[str, Counter[tuple[Scalar, Scalar]]] = defaultdict(Counter)
-    binned = set()
+    entries: dict[tuple[Scalar, Scalar, Scalar], list[Bucket]] = {}
     for document, job, _, direction, kind, low, high, n in parsed.tables["histogram"].rows if "histogram" in parsed.tables else ():  # fmt: skip
         if kind == which:
-            binned.add((*_entry(document, job), direction))
-            counts[str(direction)][low, high] += whole(n) or 0
+            bins = entries.setdefault((document, job, direction), [])
+            bins.append(Bucket(number(low), number(high), int(number(n))))
+    binned = {(*_entry(document, job), direction) for document, job, direction in entries}
     lacking = {j.direction for j in jobs(parsed) if j.iops and (*j.entry, j.direction) not in binned}
-    complete = ((direction, bins) for direction, bins in counts.items() if direction not in lacking)
+    directions = group_by(entries, lambda key: str(key[2]))
     return {
-        direction: tuple(sorted(Bucket(number(low), number(high), n) for (low, high), n in bins.items()))
-        for direction, bins in complete
+        direction: _added_up([entries[key] for key in keys])
+        for direction, keys in directions.items()
+        if direction not in lacking
     }
+
+
+def _added_up(entries: Sequence[Sequence[Bucket]]) -> Buckets:
+    if len(entries) == 1:
+        return tuple(sorted(entries[0]))
+    counts: Counter[tuple[float, float]] = Counter()
+    for bins in entries:
+        for bucket in bins:
+            counts[bucket.low, bucket.high] += bucket.n
+    return tuple(Bucket(low, high, n) for (low, high), n in sorted(counts.items()))
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -388,12 +399,15 @@ def _with_access(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with `access`, `block_size` (B) and numeric axes."""
     from parsers.frames import pd
 
-    kinds = (settings.get("rw", settings.get("readwrite")) for settings in rows["options"].map(json.loads))
-    accesses = [
-        access(kind, str(direction)) for kind, direction in zip(kinds, rows["direction"], strict=True)
-    ]
+    if "access" in rows and "block_size" in rows:
+        return rows
+    settings = {text: json.loads(text) for text in rows["options"].unique()}
+    kinds = {text: options.get("rw", options.get("readwrite")) for text, options in settings.items()}
+    pairs = zip(rows["options"], rows["direction"], strict=True)
+    accesses = [access(kinds[text], str(direction)) for text, direction in pairs]
     numeric = {axis: pd.to_numeric(rows[axis], errors="coerce") for axis in AXES if axis in rows}
-    sizes = [in_bytes(size) or math.nan for size in rows["bs"]] if "bs" in rows else math.nan
+    known = {size: in_bytes(size) or math.nan for size in rows["bs"].unique()} if "bs" in rows else {}
+    sizes = rows["bs"].map(known) if known else math.nan
     return rows.assign(access=accesses, block_size=sizes, **numeric)
 
 
@@ -1289,6 +1303,9 @@ class Fio(Tool):
 
     def samples(self, run: Run) -> Iterator[Mapping[str, Any]]:
         yield from _samples(run)
+
+    def figures(self, rows: pd.DataFrame, keys: Sequence[str], runs: pd.DataFrame) -> Iterator[Figure]:
+        return super().figures(_with_access(rows) if len(rows) else rows, keys, runs)
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         return super().keys(_with_access(rows).assign(device="storage") if len(rows) else rows)
