@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -336,6 +336,30 @@ def taken(counters: Mapping[str, Any]) -> float:
     )
     seconds += [_NEIGHBOURS * float(counters["neighbours_s"])] if "neighbours_s" in counters else []
     return sum(seconds) / elapsed_s if elapsed_s and seconds else math.inf
+
+
+_BY_OTHERS: Final = frozenset({"foreign", "steal", "neighbour", "quota", "starved"})
+"""Rules whose disturbance `taken` counts."""
+
+LEAST_USUAL: Final = 0.01
+_LEAST_RUNS: Final = 8
+_TIMES_USUAL: Final = 2.0
+
+
+def usual(shares: Sequence[float]) -> float:
+    """Return what others take here all the time, by the shares (`taken`) of the runs of a round: their lower quartile.
+
+    0 of fewer than eight runs, and if at least a quarter of the runs was quiet.
+    """
+    known = sorted(share for share in shares if math.isfinite(share))
+    quartile = known[len(known) // 4] if len(known) >= _LEAST_RUNS else 0.0
+    return quartile if quartile > LEAST_USUAL else 0.0
+
+
+def is_usual(counters: Mapping[str, Any], share: float) -> bool:
+    """Is all that disturbed a run what others take here anyway? Then another attempt does not help. share: from `usual`."""
+    rules = {reason["id"] for reason in counters.get("reasons", ())}
+    return share > 0 and rules <= _BY_OTHERS and taken(counters) <= _TIMES_USUAL * share + LEAST_USUAL
 
 
 # --- shared ---

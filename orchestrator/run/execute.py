@@ -24,6 +24,7 @@ from orchestrator.machine.counters import Counters
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
 from orchestrator.placement.housekeeping import Waiting, housekeeping_cpus
+from orchestrator.run import disturbance
 from orchestrator.run.events import Ended, OnEvent, Started, Summary, Unsettled
 from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.outcome import NEVER, Rules, is_pending, judge, pending
@@ -116,7 +117,8 @@ class _Sweep:
 
     def round(self, tries: Sequence[tuple[PlannedRun, Tried]]) -> list[tuple[PlannedRun, Tried]]:
         """Start each run once; return the disturbed runs that are to be started again, with what was tried of them."""
-        progress, again = self.progress, list[tuple[PlannedRun, Tried]]()
+        progress, again = self.progress, list[tuple[PlannedRun, Tried, RunRecord]]()
+        shares: list[float] = []
         progress.add(run for run, _ in tries)
         last_use = {file.path: number for number, (run, _) in enumerate(tries) for file in run.scratch}
         for number, (run, tried) in enumerate(tries):
@@ -138,7 +140,8 @@ class _Sweep:
             tried = Tried(record.attempt, record.status, tried.disturbed + is_disturbed)
             repeated = is_disturbed and is_pending(tried, self.rules) and not run.warm_up
             if repeated:
-                again.append((run, tried))
+                again.append((run, tried, record))
+            shares += [disturbance.taken(record.counters)] if not run.warm_up else []
             self._count(run, record, repeated)
             self.on_event(
                 Ended(
@@ -156,7 +159,22 @@ class _Sweep:
                     "cannot be ended, and would disturb every later run",
                     "end it by hand (a hanging device or file system, another user's process), then repeat the command",
                 )
-        return again
+        return self._worth_repeating(again, shares)
+
+    def _worth_repeating(
+        self, again: Sequence[tuple[PlannedRun, Tried, RunRecord]], shares: Sequence[float]
+    ) -> list[tuple[PlannedRun, Tried]]:
+        """Return the runs of a round that were disturbed by more than this machine's usual load. shares: of all its runs."""
+        usual = disturbance.usual(shares)
+        kept = [
+            (run, tried) for run, tried, record in again if not disturbance.is_usual(record.counters, usual)
+        ]
+        if len(kept) < len(again):
+            self.summary.shared = usual
+            self.summary.repeated -= len(again) - len(kept)
+            self.summary.counts["disturbed"] += len(again) - len(kept)
+            self.summary.unrepeated -= {run.key for run, *_ in again} - {run.key for run, _ in kept}
+        return kept
 
     def _attempt(
         self, run: PlannedRun, tried: Tried

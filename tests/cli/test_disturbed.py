@@ -300,6 +300,16 @@ def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, 
     assert same == run  # and nothing was left to do
 
 
+@pytest.mark.slow
+def test_a_machine_that_is_never_quiet_fills_each_cell_in_one_round(pinsweep: Cli, tmp_path: Path) -> None:
+    with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
+        found = measured(pinsweep, tmp_path, COMPUTES.replace("repeats: 1", "repeats: 8") % (4000, CPUS[0]))
+        exported = pinsweep("export", "e.db")
+
+    assert [(run["status"], run["attempt"]) for run in found if not run["warm_up"]] == [("disturbed", 1)] * 8
+    assert len(exported.stdout.splitlines()) > 2
+
+
 def test_what_was_stopped_before_its_repeats_is_measured_once_disturbed_runs_are_allowed(
     called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,7 +334,7 @@ def test_a_file_of_disturbed_runs_has_their_numbers_unless_only_quiet_ones_are_w
 
     assert again.returncode == 0
     for answer in (first, again):
-        assert "2 runs were disturbed at every attempt" in answer.stderr
+        assert "2 runs were disturbed" in answer.stderr
     assert len(called("export", "e.db").stdout.splitlines()) > 2
     quiet = called("export", "e.db", "--include", "quiet")
     assert (quiet.returncode, quiet.stdout) == (0, "tool,metric,unit,value\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import random
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from orchestrator.machine.counters import TICK_S, Changes, CpuTime, Moved
 from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.model import Group, Placement
-from orchestrator.run.disturbance import Watched, reasons, stored
+from orchestrator.run.disturbance import Watched, is_usual, reasons, stored, usual
 from orchestrator.run.watch import neighbours
 
 
@@ -208,3 +209,38 @@ def test_neighbours_are_the_other_cpus_of_all_memory_that_is_used() -> None:
     remote = Placement(name="r", groups=(Group(cpus=own[:1], membind=(1,)),))
     assert neighbours(topology, local) == own[1:]
     assert set(neighbours(topology, remote)) == set(topology.node_of) - set(own[:1])
+
+
+def counters(foreign: float, *rules: str) -> dict[str, Any]:
+    return {"elapsed_s": 1.0, "foreign_s": foreign, "reasons": [{"id": rule, "text": ""} for rule in rules]}
+
+
+@pytest.mark.parametrize(
+    ("shares", "share"),
+    [
+        ([0.2] * 8, 0.2),
+        ([0.2] * 7, 0.0),  # too few runs
+        ([0.0] * 4 + [0.2] * 9, 0.0),  # a quarter was quiet
+        ([0.0] * 2 + [0.2, 0.4] * 5, 0.2),
+        ([math.inf] * 8 + [0.2] * 4, 0.0),  # no counter says how much
+        ([0.005] * 20, 0.0),
+    ],
+)
+def test_what_is_usual(shares: list[float], share: float) -> None:
+    assert usual(shares) == share
+
+
+@pytest.mark.parametrize(
+    ("of_run", "share", "expected"),
+    [
+        (counters(0.25, "foreign"), 0.2, True),
+        (counters(0.25, "foreign", "starved"), 0.2, True),
+        (counters(0.45, "foreign"), 0.2, False),  # a burst on top
+        (counters(0.25, "foreign", "swap"), 0.2, False),
+        (counters(0.01, "foreign"), 0.0, False),  # a quiet machine
+    ],
+)
+def test_another_attempt_helps_unless_the_disturbance_is_usual(
+    of_run: dict[str, Any], share: float, expected: bool
+) -> None:
+    assert is_usual(of_run, share) == expected
