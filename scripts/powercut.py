@@ -104,7 +104,7 @@ def cut(tree: Path, point: Path, name: str, lines: int, home: Path) -> set[int]:
     paths = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "CACHE", "DATA")}
     process = subprocess.Popen(
         [sys.executable, "-m", "pinsweep", "run", str(home / "short.yaml"), "-o", str(point / name)],
-        cwd=home, env={**os.environ, **paths, "PYTHONPATH": str(tree)}, stderr=subprocess.PIPE, text=True,
+        cwd=home, env={**os.environ, **paths, "PYTHONPATH": str(tree), "PINSWEEP_ALLOW_DISTURBED": "1"}, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     assert process.stderr is not None
