@@ -84,7 +84,7 @@ def test_each_number_is_marked_and_none_stands_beside_a_pinned_one(called: Cli, 
     (tmp_path / "a.yaml").write_text(ECHO)
     ran = called("run", "a.yaml", "-o", "free.db", "--unpinned")
     assert ran.returncode == 0
-    assert "warning  nothing is pinned, as --unpinned asks" in ran.stderr
+    assert "warning  nothing is pinned (--unpinned)" in ran.stderr
     assert "1 ok" in ran.stderr  # of both places one is left: nowhere
     called("run", "a.yaml", "-o", "pinned.db")
 
