@@ -206,12 +206,17 @@ def command(
     return 1 if found.fails(verdicts) else 0
 
 
+_NOT_NEXT = (
+    "output", "static", "fail_on", "top", "only_changed", "self_check", "again", "into", "yes", "scratch", "allow_write",
+    "allow_disturbed", "tune", "no_warm_up",
+)  # fmt: skip
+"""Options that the next command does not repeat: those of the answer, and of fresh runs."""
+
+
 def _next(call: click.Context, found: Comparison, everything: bool) -> list[str]:
     """Return the commands that are useful now."""
-    counts, words = (
-        found.counts,
-        ["pinsweep", *_options.typed(call, output=None, fail_on=None, top=None, only_changed=False)],
-    )
+    words = ["pinsweep", *_options.typed(call, **dict.fromkeys(_NOT_NEXT))]
+    counts = found.counts
     texts = []
     if found.provisional and (counts["regressed"] or counts["inconclusive"]) and not found.again:
         texts.append(f"To decide:  {shlex.join(words)} --confirm")
