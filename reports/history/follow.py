@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from parsers.errors import UserError
 from reports.checks.audit import joined
-from reports.measurements import Measurements, measure, records
+from reports.measurements import measure, records
 from reports.results import differences
 from reports.results.differences import Fingerprint
 from reports.results.model import Results
@@ -52,7 +52,6 @@ class History:
     differences  what the machine recorded differently, and how many sessions off: (earlier, session) of each step
     """
 
-    measurements: Measurements
     sessions: pd.DataFrame
     numbers: pd.DataFrame
     points: pd.DataFrame
@@ -110,7 +109,7 @@ def build(results: Results, *, threshold: float = verdicts.MATTERS) -> History:
     moves = [*moves, *_gone(numbers, points, runs, sessions)]
     frame = _frame(moves, _MOVE)
     return History(
-        measurements=measurements, sessions=sessions, numbers=numbers, points=points, moves=frame,
+        sessions=sessions, numbers=numbers, points=points, moves=frame,
         differences=_differences(frame, rows, runs, sessions, results),
         warnings=(*left_out, *_warnings(runs, sessions, rows)), threshold=threshold,
     )  # fmt: skip
