@@ -60,7 +60,7 @@ def measured(tree: Path, pinsweep: Pinsweep) -> str:
 
 @pytest.mark.usefixtures("measured")
 def test_it_is_planned(pinsweep: Pinsweep) -> None:
-    assert "bin/foo --count=100 --lanes=1" in pinsweep("plan", "foo.yaml")
+    assert "bin/foo --count=100 --lanes=1" in pinsweep("plan", "foo.yaml", "--commands")
     assert '"foo"' in pinsweep("schema")
     assert "foo 1.2" in " ".join(pinsweep("doctor").split())
 

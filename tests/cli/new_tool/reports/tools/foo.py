@@ -16,6 +16,11 @@ class Foo(Tool):
     METHODS = "foo: the time is that of one message, there and back."
     CHARTS = (Chart(id="messages", title="Messages of foo", x="size", x_unit="B", y_title="Time"),)
 
+    def mistyped(self, command: str) -> Iterator[str]:
+        """G2: options that foo does not have."""
+        if "--lane=" in command:
+            yield "foo has no option “--lane”"
+
 
 TOOL = Foo()
 
@@ -32,9 +37,3 @@ def too_slow(results: Results) -> Iterator[Fault]:
         slow = next((row for row in run.measured() if row.value > 5000), None)
         if slow:
             yield Fault(level="warn", run=run, text=f"{slow.get('size')} B in {slow.value:.0f} ns")
-
-
-def mistyped(command: str) -> Iterator[str]:
-    """G2: options that foo does not have."""
-    if "--lane=" in command:
-        yield "foo has no option “--lane”"
