@@ -51,7 +51,7 @@ class _Group(Group):
 @click.version_option(__version__, prog_name="pinsweep")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Sweep fio, Intel MLC, STREAM and Intel MPI Benchmarks over this machine's topology, pinned and proven."""
+    """Run fio, Intel MLC, STREAM, Intel MPI Benchmarks and other programs, pinned to parts of this machine."""
     if ctx.invoked_subcommand in _READERS:
         from orchestrator.store.limits import limited
 

@@ -53,7 +53,7 @@ def page() -> str:
         for check in members:
             levels = ", ".join(check.levels)
             parts.append(
-                f"### {check.id}: {check.title}\n\n*{levels}*\n\n{check.text}\n\n**Do:** {check.todo}\n"
+                f"### {check.id}: {check.title}\n\n*{levels}*: {check.text}\n\n**Do:** {check.todo}\n"
             )
             if check.id == "F4":
                 parts.append(BY_DESIGN)

@@ -6,6 +6,7 @@ python scripts/reference_doc.py FOLDER   into another folder
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from pathlib import Path
 
 import click
 
-from orchestrator.experiment.load import load_experiment
 from pinsweep.cli import cli
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -45,16 +45,25 @@ SHIPPED = """\
 
 
 def cli_page() -> str:
-    """Return docs/cli.md: the help of each command, in the order of `pinsweep --help`."""
-    parts = [CLI]
-    for name, words in _helps(cli, "pinsweep"):
-        parts.append(f"## {name}\n\n```text\n{words}\n```\n")
-    return "\n".join(parts)
+    """Return docs/cli.md: usage, help and options of each command, in the order of `pinsweep --help`."""
+    return CLI + "".join(f"\n## {name}\n\n{text}" for name, text in _helps(cli, "pinsweep"))
 
 
-def _helps(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:  # fmt: skip
-    context = command.make_context(name.split()[-1], [], parent, resilient_parsing=True, terminal_width=WIDTH)  # fmt: skip
-    yield name, command.get_help(context)
+def _helps(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
+    context = command.make_context(name.split()[-1], [], parent, resilient_parsing=True, terminal_width=WIDTH)
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    parts = [f"`{name} {' '.join(command.collect_usage_pieces(context))}`"]
+    parts += [f"```\n{part[2:]}\n```" if part[0] == "\b" else " ".join(part.split()) for part in paragraphs]
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    records = [option.get_help_record(context) for option in options]
+    rows = [f"| `{_cell(record[0])}` | {_cell(record[1])} |" for record in records if record]
+    parts += ["\n".join(["| option | effect |", "|---|---|", *rows])] if rows else []
+    yield (
+        name,
+        "\n\n".join([*parts, f"{command.epilog}\n".replace("Example: ", "Example: `").replace("\n", "`\n")]),
+    )
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
             found = command.get_command(context, inner)
@@ -64,21 +73,23 @@ def _helps(command: click.Command, name: str, parent: click.Context | None = Non
 
 def shipped_page() -> str:
     """Return docs/shipped.md: what each experiment answers, needs and takes, from the head of its file."""
-    parts = [SHIPPED]
+    rows = []
     for path in sorted(EXPERIMENTS.glob("*.yaml")):
-        title = load_experiment(path).title
         text = path.read_text("utf-8")
-        rows = [f"| {key} | {_said(text, key)} |" for key in ("Answers", "Needs", "Takes")]
-        parts.append(f"## {path.stem}\n\n{title} ([the file](../experiments/{path.name}))\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
-    return "\n".join(parts)
+        head = " | ".join(_entry(text, key) for key in ("Answers", "Needs", "Takes"))
+        rows.append(f"| [{path.stem}](../experiments/{path.name}) | {head} |\n")
+    return SHIPPED + "\n| name | answers | needs | takes |\n|---|---|---|---|\n" + "".join(rows)
 
 
-def _said(text: str, key: str) -> str:
-    """Return what stands behind `# Answers:` at the head of a file, over as many lines as are indented below it."""
-    found = re.search(rf"^# {key}: +(.*(?:\n#  {{6,}}(?! {{4}}).*)*)", text, re.MULTILINE)
-    assert found, f"no {key} in\n{text[:300]}"
-    words = " ".join(line.lstrip("# ").strip() for line in found[1].splitlines())
-    return words.replace("|", "\\|").replace("<", "&lt;")
+def _entry(text: str, key: str) -> str:
+    """Return the text after `# Answers:` at the head of a file, with the lines that are indented below it."""
+    match = re.search(rf"^# {key}: +(.*(?:\n#  {{6,}}(?! {{4}}).*)*)", text, re.MULTILINE)
+    assert match, f"no {key} in\n{text[:300]}"
+    return _cell(" ".join(line.lstrip("# ").strip() for line in match[1].splitlines()))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 if __name__ == "__main__":

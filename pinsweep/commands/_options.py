@@ -120,15 +120,15 @@ results: Decorator = click.argument(
 
 scratch: Decorator = click.option(
     "--scratch", type=FILE, envvar="PINSWEEP_SCRATCH", metavar="DIR",
-    help="Where scratch files are made: choose the file system to be measured. [default: the result's folder]",
+    help="Create scratch files in DIR, on the file system to measure. [default: the result's folder]",
 )  # fmt: skip
 allow_write: Decorator = click.option(
     "--allow-write", "allow_write", multiple=True, metavar="DEVICE",
-    help="A device whose data may be overwritten, if nothing uses it; give it each time, once per device.",
+    help="Allow writes to DEVICE, if nothing uses it. All its data is lost. Repeat for several devices.",
 )  # fmt: skip
 allow_disturbed: Decorator = click.option(
     "--allow-disturbed", is_flag=True, envvar="PINSWEEP_ALLOW_DISTURBED",
-    help="On a machine that is shared on purpose: a run that something else disturbs counts, and is not repeated; audit and compare say what disturbed it (D1).",
+    help="Use disturbed runs instead of repeating them, on a shared machine. Check D1 marks their numbers.",
 )  # fmt: skip
 
 
@@ -143,53 +143,52 @@ include = _include("least")
 only_quiet = _include("quiet")
 table_or_json: Decorator = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table",
-    help="json: for programs, as `pinsweep schema` describes it. [default: table]",
+    help="Print a table, or JSON as in `pinsweep schema`. [default: table]",
 )  # fmt: skip
 strict: Decorator = click.option(
-    "--strict", is_flag=True, help="A cell that this machine cannot host is an error."
+    "--strict", is_flag=True, help="Treat a cell that cannot run here as an error."
 )
 unpinned: Decorator = click.option(
     "--unpinned", is_flag=True,
-    help="Pin nothing, where numactl cannot be had. Each cell is then called `place=unpinned`, and each number is marked (check G18).",
+    help="Run without numactl and pinning. Check G18 marks all numbers.",
 )  # fmt: skip
 as_new: Decorator = click.option(
     "--as-new", is_flag=True,
-    help="Cells that the result file holds measured in another way (other CPUs, kernel, program …) begin anew beside them.",
+    help="Measure with other CPUs, kernel or programs than the file has, as separate cells.",
 )  # fmt: skip
 only: Decorator = click.option(
     "--only",
     multiple=True,
     metavar="SWEEP",
     shell_complete=complete.sweeps,
-    help="Only this sweep of the files; repeat for several.",
+    help="Use only this sweep. Repeat for several sweeps.",
 )
 
 tune: Decorator = click.option(
     "--tune",
     is_flag=True,
-    help="While the sweep lasts, set the frequency governor to performance and automatic NUMA balancing off (root); no other sweep"
-    " runs meanwhile. Put back at the end; after a kill -9 too, or by `pinsweep doctor --restore`.",
+    help="Set the governor to performance and NUMA balancing off during the sweep (root). Restore both at the end.",
 )
 
 _HOW_TO_RUN: Final = (
     click.option("--retry-failed", is_flag=True, help="Start failed and timed-out runs again."),
     click.option(
         "--allow-misplaced", is_flag=True,
-        help="A run that was not where it should be is no failure; it is stored as misplaced, its figures left out.",
+        help="Do not count a misplaced run as a failure. Its result is still not used.",
     ),
     allow_disturbed,
     click.option(
         "--share-machine", is_flag=True,
-        help="Do not wait for another sweep on the same cores; each then disturbs the other.",
+        help="Do not wait for another sweep on the same cores. Both disturb each other.",
     ),
     click.option(
         "--whole-node", is_flag=True, envvar="PINSWEEP_WHOLE_NODE",
-        help="Refuse (exit status 3) where an affinity mask or cpuset leaves out a part of the machine, as in a Slurm step of one CPU.",
+        help="Refuse to start (exit status 3) if pinsweep may use only a part of the machine.",
     ),
     tune,
     click.option(
         "--drop-caches", is_flag=True,
-        help="Empty the page cache of the whole machine before each run of a tool on files (root). Cells with direct I/O do not need it.",
+        help="Empty the page cache before each run on files (root). Direct I/O does not need this.",
     ),
 )  # fmt: skip
 
@@ -201,11 +200,11 @@ def how_to_run(command: Callable[..., Any]) -> Callable[..., Any]:
 
 no_warm_up: Decorator = click.option(
     "--no-warm-up", is_flag=True, envvar="PINSWEEP_NO_WARM_UP",
-    help="Begin with the runs that count. Else one run of each program (its shortest cell, if under 10 s) comes first and is left out.",
+    help="Skip the warm-up: one run of each program before all others.",
 )  # fmt: skip
 cells: Decorator = click.option(
     "--cells", multiple=True, metavar="AXIS=VALUE[,VALUE]", shell_complete=complete.cells,
-    help="Only cells with one of these values of an axis; repeat for more axes. The others stay to be run.",
+    help="Run only cells with these values of an axis. Repeat for several axes.",
 )  # fmt: skip
 
 
@@ -224,7 +223,7 @@ def _repeats(text: str) -> int | str:
 
 repeats: Decorator = click.option(
     "--repeats", type=_repeats, metavar="N|auto",
-    help="Runs of each cell, whatever the experiment says; auto: until its number has settled, 6 to 15.",
+    help="Set the runs per cell. auto: 6 to 15, until the result is known.",
 )  # fmt: skip
 
 

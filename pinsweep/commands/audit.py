@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    short_help="Say which numbers cannot be true, and why.",
+    short_help="List numbers that cannot be true.",
     epilog="Example: pinsweep audit node07.db --format json",
 )
 @_options.results
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 @_options.table_or_json
 @click.option(
     "--level", type=click.Choice(["error", "warn", "info"]), default="info",
-    help="Print only findings of this level and graver ones. [default: info]",
+    help="Print findings of this level and above. [default: info]",
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="List all cells and runs of each finding.")
 def command(results: tuple[Path, ...], include: Include, form: str, level: str, everything: bool) -> int:
-    """Say which numbers of RESULT... (files, folders, globs) cannot be true, with the arithmetic, the cells and what to do.
+    """List numbers of RESULT... (files, folders, globs) that cannot be true, with cells and advice.
 
-    Exit status 1 if a finding is an error. docs/audit.md explains each check.
+    docs/audit.md explains each check. Exit status: 1 a finding is an error.
     """
     from reports.checks import audit
     from reports.results.load import load

@@ -17,26 +17,26 @@ _NAME = click.argument("name", shell_complete=complete.baselines)
 
 @click.group(
     cls=Group,
-    short_help="Keep results under a name, to compare with later.",
+    short_help="Store results by name, to compare with later.",
     epilog="Example: pinsweep baseline add before-bios node07.db",
 )
 def command() -> None:
-    """Keep result files under a name, to compare with later.
+    """Store result files by name, to compare with later.
 
-    A baseline is a folder of copies in your own data folder (PINSWEEP_BASELINES=DIR names another one, say one that a
-    site shares). Add a file with every session: from five sessions on, their own spread tells what is a change.
+    A baseline is a folder of copies in your data folder. PINSWEEP_BASELINES=DIR names another folder. Add a file
+    with every session. From five sessions on, `compare` knows the noise of the baseline.
     """
 
 
 @command.command(
-    short_help="Copy result files into a baseline; a new name makes one.",
+    short_help="Add result files to a baseline, or create one.",
     epilog="Example: pinsweep baseline add node07-good monday.db tuesday.db",
 )
 @_NAME
 @_options.results
 @_options.table_or_json
 def add(name: str, results: tuple[Path, ...], form: str) -> None:
-    """Copy RESULT... (files, folders, globs) into the baseline NAME."""
+    """Add copies of RESULT... (files, folders, globs) to the baseline NAME."""
     from reports.results import baselines
     from reports.results.paths import result_files
 
@@ -86,7 +86,7 @@ def show(name: str, form: str) -> None:
 @_NAME
 @_options.table_or_json
 def remove(name: str, form: str) -> None:
-    """Delete the baseline NAME; the files it was made of stay."""
+    """Delete a baseline. The original files remain."""
     from reports.results import baselines
     from reports.text.format import plural
 

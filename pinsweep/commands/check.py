@@ -25,31 +25,31 @@ _SLOWER: Final = "10%"
 
 
 @click.command(
-    short_help="Check that this host is sound: silent if it is.",
+    short_help="Check that this host is healthy. Silent if it is.",
     epilog="Example: pinsweep check --level 1 --baseline node07-good",
 )
 @click.argument("experiment", required=False, type=_options.FILE, shell_complete=complete.experiments)
 @click.option(
     "--level", type=click.IntRange(1, 3), default=1, metavar="1|2|3",
-    help="1: memory, in seconds; 2: the way to the other memory, between cores and to the disk, too, 2 minutes; 3: under load, too, 15 minutes.  [default: 1]",
+    help="1: memory, seconds. 2: also remote memory, messages and disk, 2 minutes. 3: also under load, 15 minutes.  [default: 1]",
 )  # fmt: skip
 @click.option(
     "--baseline",
     metavar="WHAT",
     shell_complete=complete.sides,
-    help="A baseline, file or folder: slower than that is an error. Without it, only wrong answers and failures are.",
+    help="Report an error if the host is slower than this baseline, file or folder.",
 )
 @click.option(
     "--threshold", type=_options.percent, default=_SLOWER, metavar="PERCENT",
-    help=f"Less worse than this is not slower. [default: {_SLOWER.removesuffix('%')} %]",
+    help=f"Ignore smaller differences. [default: {_SLOWER.removesuffix('%')} %]",
 )  # fmt: skip
 @click.option(
     "--within", type=click.IntRange(1, 10**6), metavar="SECONDS",
-    help="Give up after so many seconds, and say what was running. [default: 55, 300 and 1200 of the levels]",
+    help="Stop after this time. [default: 55, 300 or 1200 by level]",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=_options.OUTPUT, metavar="FILE",
-    help="Keep the result file here, as for `pinsweep baseline add`. [default: of a check that is not silent, in your data folder]",
+    help="Store the result file here, such as for `baseline add`. [default: your data folder, if not silent]",
 )  # fmt: skip
 @_options.scratch
 @_options.allow_disturbed
@@ -65,14 +65,12 @@ def command(
     allow_disturbed: bool,
     form: str,
 ) -> int:
-    """Check that this host is sound: silent if it is, else one line.
+    """Check that this host is healthy. Print nothing if it is, otherwise one line.
 
-    For a node health check (NHC, Slurm's HealthCheckProgram, Nagios). Wrong answers come first: STREAM's own validation, what fio reads
-    back. Then programs that fail, numbers that cannot be true, and what is slower than the baseline. EXPERIMENT is a sweep of your own in
-    the place of a level.
+    For node health checks (NHC, Slurm, Nagios). The checks are wrong answers, failed programs, impossible
+    numbers, and slower results than a baseline. EXPERIMENT replaces the level.
 
-    Exit status: 0 sound, nothing printed; 1 "ERROR …"; 2 a mistake in the command; 3 "UNKNOWN …": it could not be found out (another
-    sweep, a disturbed machine, no compiler, too slow).
+    Exit status: 0 healthy. 1 "ERROR …". 2 a mistake in the command. 3 "UNKNOWN …", for example a busy machine.
     """
     from parsers.errors import PinsweepError, UserError
     from reports.health.troubles import Trouble

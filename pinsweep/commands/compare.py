@@ -29,7 +29,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 
 
 @click.command(
-    short_help="Compare two sides: regressed, improved, same, or not known yet.",
+    short_help="Compare results: regressed, improved, same or inconclusive.",
     epilog="Example: pinsweep compare before.db after.db --fail-on regressed -o change.html",
 )
 @click.argument("sides", metavar="[A B]", nargs=-1, shell_complete=complete.sides)
@@ -40,7 +40,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
     multiple=True,
     metavar="WHAT",
     shell_complete=complete.sides,
-    help="A file, folder, glob or baseline of side A; repeat for several.",
+    help="Add a file, folder, glob or baseline to side A. Repeat for several.",
 )
 @click.option(
     "-b",
@@ -49,13 +49,13 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
     multiple=True,
     metavar="WHAT",
     shell_complete=complete.sides,
-    help="The same for side B.",
+    help="Add to side B.",
 )
 @click.option(
     "--by",
     metavar="AXIS[=LEVEL,LEVEL]",
     shell_complete=complete.axes,
-    help="Compare two levels of an axis within the files instead: place=local,remote. Also program, host, relation.",
+    help="Compare two levels of an axis within the files: place=local,remote. Also program, host, relation.",
 )
 @_options.only
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="table", help="[default: table]")
@@ -64,54 +64,50 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="A name that ends in .html: also write a page with figures. Else: write the text there.",
+    help="Write a page with figures (.html), or the text.",
 )
 @click.option(
     "--fail-on",
     metavar="VERDICTS",
     shell_complete=complete.words_of(_FAILS),
-    help="Exit with status 1 if there is one of these: regressed (or failed in B and not in A), failed (that alone), inconclusive, unmatched; several with commas.",
+    help="Exit with status 1 for these, with commas: regressed (includes failed), failed, inconclusive, unmatched.",
 )
 @click.option(
     "--threshold",
     "thresholds",
     multiple=True,
     metavar="[METRIC=]PERCENT",
-    help="What counts as a change; of one metric by a word of its name: p99=10%. [default: 3%]",
+    help="Set the smallest relevant change, also per metric: p99=10%. [default: 3%]",
 )
 @click.option("--ignore", multiple=True, metavar="OPTION", help="Match cells that differ in this option.")
 @click.option(
     "--across-programs",
     is_flag=True,
-    help="Compare a tool with its built-in kernel all the same.",
+    help="Compare a tool with its built-in kernel, with a warning.",
 )
-@click.option(
-    "--slo", metavar="TIME", help="Also compare the IOPS at which fio's p99 stays within this: 1ms."
-)
-@click.option("--only-changed", is_flag=True, help="List only what regressed or improved.")
+@click.option("--slo", metavar="TIME", help="Also compare fio's IOPS with a p99 within TIME: 1ms.")
+@click.option("--only-changed", is_flag=True, help="List only regressed and improved numbers.")
 @click.option("--all", "everything", is_flag=True, help="List every number.")
 @click.option(
     "--top", type=click.IntRange(min=0), metavar="N", help="List at most N numbers of each verdict."
 )
-@click.option(
-    "--aa", "self_check", is_flag=True, help="Also say how often these rules accuse A's own unchanged runs."
-)
+@click.option("--aa", "self_check", is_flag=True, help="Also count false changes within the runs of A.")
 @click.option(
     "--confirm",
     "again",
     is_flag=True,
-    help="Measure again what looks changed, both sides in turns where both can be, and decide on the fresh runs.",
+    help="Measure changed cells again, and decide on the new runs.",
 )
 @click.option(
     "--into",
     type=_options.FILE,
     metavar="DIR",
-    help="With --confirm: the folder for the result files of the fresh runs. [default: this one]",
+    help="With --confirm: write new result files to DIR. [default: this folder]",
 )
 @click.option(
     "--yes",
     is_flag=True,
-    help="With --confirm: start the commands that the result files name without asking.",
+    help="With --confirm: start the commands of the result files without asking.",
 )
 @_options.scratch
 @_options.allow_write
@@ -119,7 +115,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 @_options.tune
 @_options.no_warm_up
 @_options.include
-@click.option("--static", is_flag=True, help="Leave the script out of the page.")
+@click.option("--static", is_flag=True, help="Write the page without scripts.")
 @click.pass_context
 def command(
     call: click.Context, sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
@@ -128,7 +124,7 @@ def command(
     again: bool, into: Path | None, yes: bool, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool,
     tune: bool, no_warm_up: bool, include: Include, static: bool,
 ) -> int:  # fmt: skip
-    """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
+    """Compare B with A. Each number is regressed, improved, same or inconclusive.
 
     A and B are each a result file, a folder, a glob in quotes, or the name of a baseline (`pinsweep baseline`). Cells
     are matched by their parameters and by where they ran in relative words, so that different machines compare; what

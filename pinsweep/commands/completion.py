@@ -13,7 +13,7 @@ from pinsweep.terminal import data
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print what makes Tab complete commands, options, experiments, result files, sweeps, axes, and baselines in SHELL.
+    """Print the script for Tab completion of commands, options, experiments, files, sweeps, axes and baselines.
 
     \b
     bash  eval "$(pinsweep completion bash)" in ~/.bashrc

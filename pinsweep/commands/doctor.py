@@ -25,25 +25,24 @@ _DESCRIBES = ("lscpu", "dmidecode", "lstopo-no-graphics")
 
 
 @click.command(
-    short_help="Show what pinsweep sees of this machine, and what may disturb.",
-    epilog="Example: pinsweep doctor; pinsweep doctor --capture node07 (then, elsewhere: plan --topology node07)",
+    short_help="Show this machine, the tools, and noise.",
+    epilog="Example: pinsweep doctor --capture node07",
 )
 @click.option(
     "--capture",
     type=_options.FILE,
     metavar="DIR",
-    help="Write this machine's description there, to plan for it elsewhere.",
+    help="Write a description of this machine to DIR, for `plan --topology`.",
 )
 @click.option(
-    "--restore", is_flag=True, help="Put back what a killed `run --tune` has left set, and do nothing else."
+    "--restore", is_flag=True, help="Restore the settings after a killed `run --tune`, and do nothing else."
 )
 @_options.scratch
 @_options.table_or_json
 def command(capture: Path | None, restore: bool, scratch: Path | None, form: str) -> int:
-    """Show what pinsweep sees of this machine: its topology, the tools, and what may disturb a measurement.
+    """Show the topology of this machine, the tools, and programs that would disturb a measurement.
 
-    Exit status 1 if a tool that nothing stands in for is missing, or one is refused since others could have put it there, or --restore
-    could not put back all.
+    Exit status 1: a tool is missing or refused, or --restore failed.
     """
     from orchestrator.machine import file_system, probe
     from orchestrator.run import preflight, tuning

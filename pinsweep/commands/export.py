@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    short_help="Write the numbers of results as a table, or for Prometheus.",
+    short_help="Write numbers as CSV, JSON, Parquet or for Prometheus.",
     epilog="Example: pinsweep export node07.db --format parquet -o node07.parquet",
 )
 @_options.results
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
     "--format",
     "form",
     type=click.Choice(["csv", "parquet", "json", "openmetrics"]),
-    help="[default: what the file's name ends in, else csv]",
+    help="Choose the format. [default: the ending of the file name, or csv]",
 )
 @click.option(
     "--openmetrics",
     "form",
     flag_value="openmetrics",
-    help="--format openmetrics: medians for Prometheus, in seconds and bytes; docs/openmetrics.md.",
+    help="Write medians for Prometheus (docs/openmetrics.md).",
 )
 @click.option(
     "--shape",
     type=click.Choice(["long", "wide"]),
     default="long",
-    help="One row per number, or one per row of the tool's table. [default: long]",
+    help="Write one row per number, or one column per metric. [default: long]",
 )
-@click.option("--tool", help="Only this tool's numbers.")
+@click.option("--tool", help="Use only the numbers of this tool.")
 @_options.include
 @click.option(
     "-o",
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="[default: standard output, except for parquet]",
+    help="Write to this file. [default: standard output, except for parquet]",
 )
 @click.option(
     "--copy",
     "copy",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="Copy the one RESULT to FILE instead, whole, even while `pinsweep run` writes into it.",
+    help="Copy one RESULT to FILE, also while `pinsweep run` writes to it.",
 )
 def command(
     results: tuple[Path, ...],
@@ -66,7 +66,7 @@ def command(
     output: Path | None,
     copy: Path | None,
 ) -> int:
-    """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
+    """Write the numbers of RESULT... (files, folders, globs) as a table in base units (ns, B, B/s, 1/s)."""
     from reports.export import tables
     from reports.results.paths import result_files
     from reports.results.write import refuse_output, write_whole

@@ -30,7 +30,7 @@ def _age(text: str) -> float:
 
 
 @click.command(
-    short_help="Say which of many hosts are slow, and in what.",
+    short_help="List slow hosts of many.",
     epilog="Example: pinsweep fleet results/; pinsweep fleet 'results/*.db' -o fleet.html",
 )
 @_options.results
@@ -39,58 +39,58 @@ def _age(text: str) -> float:
     "-o", "--output", type=_options.OUTPUT, metavar="FILE", help="Also write a page with a map of all hosts."
 )
 @click.option(
-    "--rules", type=_options.FILE, metavar="YAML", help="Floors and tolerances of your own: docs/fleet.md."
+    "--rules", type=_options.FILE, metavar="YAML", help="Use your own floors and tolerances (docs/fleet.md)."
 )
 @click.option(
     "--baseline",
     metavar="NAME|FILE",
     shell_complete=complete.sides,
-    help="Compare with these sessions of good hosts, not with each other. Needed for fewer than 8 hosts.",
+    help="Compare with sessions of good hosts. Required for fewer than 8 hosts.",
 )
 @click.option(
     "--threshold",
     type=_options.percent,
     metavar="PERCENT",
     default=f"{_LEAST:.0%}",
-    help=f"Less worse than this is not slow. [default: {_LEAST:.0%}]",
+    help=f"Ignore smaller differences. [default: {_LEAST:.0%}]",
 )
 @click.option(
     "--nodes",
     metavar="NODESET",
-    help="Name those of these hosts that have no result: n[001-200].",
+    help="List hosts without a result, of these: n[001-200].",
 )
 @click.option(
     "--due",
     type=_age,
     metavar="AGE",
-    help="Name hosts whose last session is older: 7d, 12h, 2w.",
+    help="List hosts with an older last session: 7d, 12h, 2w.",
 )
 @click.option(
     "--switches",
     type=_options.FILE,
     metavar="FILE",
-    help="Name switches with many slow hosts. FILE: `scontrol show topology`, or lines `rack3: node[001-040]`.",
+    help="List switches with many slow hosts, from `scontrol show topology` or lines `rack3: node[001-040]`.",
 )
 @click.option(
     "--openmetrics",
     "metrics",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="Also write the verdicts for Prometheus: docs/openmetrics.md.",
+    help="Also write the verdicts for Prometheus (docs/openmetrics.md).",
 )
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="List all hosts that are not ok with all their odd numbers.",
+    help="List all outliers of all hosts that are not ok.",
 )
 @click.option(
     "--fail-on",
     metavar="WORDS",
-    help="Exit with status 1 if there is one of these, too: suspicious, not-judged; several with commas.",
+    help="Also exit with status 1 for these, with commas: suspicious, not-judged.",
 )
 @_options.only_quiet
-@click.option("--static", is_flag=True, help="Leave the script out of the page.")
+@click.option("--static", is_flag=True, help="Write the page without scripts.")
 def command(
     results: tuple[Path, ...],
     form: str,
@@ -107,7 +107,7 @@ def command(
     fail_on: str | None,
     static: bool,
 ) -> int:
-    """Say which of the hosts that RESULT... (files, folders, globs) come from are slow, and in what.
+    """List slow hosts of RESULT... (files, folders, globs), the worst first.
 
     Hosts of equal hardware are compared with each other. A host is suspicious if it is 3 % worse than the median in one
     or two sessions, and slow if it is in three. The worst hosts come first. Exit status 1: a host is slow, one half of

@@ -19,7 +19,7 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
 
 
 @click.command(
-    short_help="List when the numbers of a host changed, and what changed then.",
+    short_help="List when the numbers of a host changed, and why.",
     epilog="Example: pinsweep history nightly/ -o history.html",
 )
 @_options.results
@@ -36,17 +36,17 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
     type=_options.percent,
     metavar="PERCENT",
     default="3%",
-    help="Ignore steps smaller than this. [default: 3%]",
+    help="Ignore smaller steps. [default: 3%]",
 )
 @click.option(
     "--fail-on",
     metavar="WORDS",
     shell_complete=complete.words_of(_FAILS),
-    help="Exit with status 1 if there is one of these, separated by commas: regressed (or failed), failed (its runs fail), gone (the last sessions lack it), suspicious (the last sessions are far off).",
+    help="Exit with status 1 for these, with commas: regressed (includes failed), failed, gone, suspicious.",
 )
 @click.option("--all", "everything", is_flag=True, help="List every change.")
 @_options.only_quiet
-@click.option("--static", is_flag=True, help="Leave the script out of the page.")
+@click.option("--static", is_flag=True, help="Write the page without scripts.")
 def command(
     results: tuple[Path, ...],
     form: str,
@@ -57,9 +57,10 @@ def command(
     include: Include,
     static: bool,
 ) -> int:
-    """List when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
+    """List when the numbers of RESULT... (files, folders, globs) changed, and the changes of the machine at that time.
 
-    A number needs ten sessions. Needs the extra `history`. Exit status 1 if there is one of the words of --fail-on.
+    A number needs ten sessions. This command needs the extra `history`. Exit status 1: a word of --fail-on
+    applies.
     """
     from reports.history import follow
     from reports.history.answer import as_json, document

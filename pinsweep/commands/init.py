@@ -13,7 +13,7 @@ from pinsweep.terminal import answer, data, say
 
 
 @click.command(
-    short_help="Print a commented experiment to start from; list those shipped.",
+    short_help="Print a commented experiment, or list the shipped ones.",
     epilog="Example: pinsweep init fio > my-disk.yaml",
 )
 @click.argument("tool", metavar="[TOOL|EXPERIMENT]", required=False, shell_complete=complete.starters)
@@ -21,18 +21,18 @@ from pinsweep.terminal import answer, data, say
     "--list",
     "listing",
     is_flag=True,
-    help="List the experiments that come with pinsweep, to be run, or copied, by name.",
+    help="List the experiments that come with pinsweep.",
 )
 @click.option(
     "-o",
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="Write it here; a file that is there is never overwritten. [default: standard output]",
+    help="Write to a new file. [default: standard output]",
 )
 @_options.table_or_json
 def command(tool: str | None, listing: bool, output: Path | None, form: str) -> None:
-    """Print a commented experiment for TOOL, to start from, or a copy of an EXPERIMENT that comes with pinsweep."""
+    """Print a commented experiment for TOOL, or a copy of an EXPERIMENT that comes with pinsweep."""
     from orchestrator.experiment import shipped
     from orchestrator.experiment.starter import EDITOR, starter
     from orchestrator.tools import tool_names

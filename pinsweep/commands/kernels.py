@@ -11,19 +11,19 @@ from pinsweep.terminal import data, say
 
 @click.group(cls=Group, epilog="Example: srun -N1 -C icelake pinsweep kernels build")
 def command() -> None:
-    """The C kernels that measure where MLC and STREAM are absent."""
+    """Manage the C kernels that replace MLC and STREAM."""
 
 
 @command.command(
-    short_help="Compile the kernels for this CPU, for hosts that lack a compiler.",
+    short_help="Compile the kernels for hosts without a compiler.",
     epilog="Example: pinsweep kernels build",
 )
 @_options.table_or_json
 def build(form: str) -> None:
-    """Compile the kernels for this CPU, where hosts without a compiler find them.
+    """Compile the kernels for this kind of CPU, for hosts without a compiler.
 
-    They are kept in the user's cache (XDG_CACHE_HOME), which hosts with one home share: once for each kind of CPU, on a host of that
-    kind, is enough. What is there already is not compiled again.
+    The kernels are in your cache (XDG_CACHE_HOME). With a shared home, run this command on one host of each CPU
+    kind. Compiled kernels are kept.
     """
     from orchestrator.programs import kernels
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    short_help="Read output that was captured by hand.",
+    short_help="Import captured output.",
     epilog='Example: pinsweep parse logs/ -o old.db --axis "node=(n[0-9]+)"; '
     'pinsweep parse table stream.txt --tool stream --columns "threads, local:bandwidth[MB/s]" -o old.db',
 )
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     "--output",
     type=_options.OUTPUT,
     metavar="RESULT",
-    help="Keep the texts in this result file, as runs.",
+    help="Store the output in this result file, as runs.",
 )
 @click.option(
     "--axis", "axes", multiple=True, metavar="NAME=REGEX",
-    help="An axis out of the files' names: its group is the value. The names place and repeat say where and how often.",
+    help="Take an axis from the file names: the group is the value. Special names: place, repeat.",
 )  # fmt: skip
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of all cells that the text does not tell.",
+    help="Set an option of all cells that the text lacks.",
 )
 @click.option(
     "--columns", multiple=True,
-    help="What each column of a plain table holds; once for each form of table in the text. See docs/parsing.md.",
+    help="Name the columns of a plain table (docs/parsing.md). Repeat for each form of table.",
 )  # fmt: skip
-@click.option("--tool", help="With --columns: whose numbers the tables hold.")
+@click.option("--tool", help="With --columns: name the tool of the numbers.")
 @click.option(
     "--command",
     "typed",
     default="",
     metavar="TEXT",
-    help="The command line that printed it, as it was typed.",
+    help="Give the command line that printed the output.",
 )
 @click.option(
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", help="[default: table]"
@@ -64,10 +64,10 @@ def command(
     typed: str,
     form: str,
 ) -> int:
-    """Read output that was captured by hand: files, folders, globs, archives, - for standard input.
+    """Import captured output from files, folders, globs, archives, or - for standard input.
 
-    TOOL is guessed when it is not given. Without -o the numbers are printed; with it they are kept, and report,
-    show, export and audit work on them as on runs of pinsweep's own.
+    pinsweep recognises TOOL. Without -o, the numbers are printed. With -o, they are stored, and report, show,
+    export and audit work as for runs.
     """
     from orchestrator.capture.intake import intake_options
     from parsers import parser_names

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--topology",
     metavar="FILE|TEXT",
-    help="Plan for this machine instead: hwloc XML, a captured folder, or a synthetic description.",
+    help="Plan for another machine: hwloc XML, a captured folder, or a synthetic description.",
 )
 @click.option(
     "--format",
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     metavar="INTEGER",
-    help="Seed of the order of the runs. [default: the result file's own, else 0]",
+    help="Set the seed of the order of the runs. [default: the seed of the result file, or 0]",
 )
 @click.option(
     "-o",
     "--output",
     type=_options.PLANNED_FILE,
     metavar="FILE|FOLDER/",
-    help="The result file, or the folder of it: what it holds already is not planned again.",
+    help="Leave out the runs that this result file has.",
 )
 @_options.how_to_run
 @_options.scratch

@@ -20,7 +20,7 @@ _OF_LAB: Final = (".pdf", ".md", ".tex", ".typ")
 
 
 @click.command(
-    short_help="Draw results as a page, or as a report to hand in.",
+    short_help="Write a page, or a report to hand in.",
     epilog="Example: pinsweep report node07.db -o node07.html",
 )
 @_options.results
@@ -29,23 +29,21 @@ _OF_LAB: Final = (".pdf", ".md", ".tex", ".typ")
     "--output",
     type=_options.OUTPUT,
     metavar="FILE",
-    help="The page. [default: the first result's name with .html]",
+    help="Write the page to this file. [default: the first result's name with .html]",
 )
 @click.option(
     "--lab",
     type=_options.FILE,
     metavar="DIR",
-    help="Write a lab report into DIR: Markdown, LaTeX, Typst, PDF, figures, tables, data. With -o, the page, too.",
+    help="Write a lab report to DIR: Markdown, LaTeX, Typst, PDF, figures, tables, data. With -o, also the page.",
 )
 @click.option(
     "--template",
     type=_options.FILE,
     metavar="DIR",
-    help="A folder of your own templates and style, used before ours.",
+    help="Use your own templates and style from DIR.",
 )
-@click.option(
-    "--static", is_flag=True, help="Leave out the script: no exact values under the pointer, no copying."
-)
+@click.option("--static", is_flag=True, help="Write the page without scripts.")
 @_options.include
 @_options.table_or_json
 def command(
@@ -57,7 +55,8 @@ def command(
     include: Include,
     form: str,
 ) -> int:
-    """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
+    """Write RESULT... (files, folders, globs) as one HTML page that works without network and scripts, or as a lab
+    report."""
     from reports.report.render import render_report
     from reports.results.paths import result_files
     from reports.results.write import refuse_output

@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 @_options.experiments_or_none
 @click.option(
     "-o", "--output", type=_options.RESULT_FILE, metavar="FILE|FOLDER/",
-    help="The result file; one that is there is continued. In a folder: EXPERIMENT@HOST.db. [default: EXPERIMENT@HOST-UTC.db]",
+    help="Write or continue this result file. In a folder: EXPERIMENT@HOST.db. [default: EXPERIMENT@HOST-UTC.db]",
 )  # fmt: skip
 @_options.table_or_json
 @click.option(
     "--events", type=click.Choice(["ndjson"]),
-    help="Tell what happens as it happens, on standard output: one JSON object a line, as `pinsweep schema run-events` describes them.",
+    help="Print events to standard output, one JSON object per line (`pinsweep schema run-events`).",
 )  # fmt: skip
 @click.option(
-    "--events-to", type=_options.OUTPUT, metavar="FILE", help="With --events: write them to this file (or FIFO) instead."
+    "--events-to", type=_options.OUTPUT, metavar="FILE", help="With --events: write to this file or FIFO."
 )  # fmt: skip
 @click.option(
     "-q",
     "--quiet",
     is_flag=True,
-    help="Say only what goes wrong, and where nothing was left to run: no line where all runs are ok.",
+    help="Print only problems.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     metavar="INTEGER",
-    help="Seed of the order of the runs. [default: the file's own, else a new one]",
+    help="Set the seed of the order of the runs. [default: the seed of the file, or a new one]",
 )
 @_options.how_to_run
 @_options.scratch
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @_options.as_new
 @click.option(
     "--home", type=_options.FILE, metavar="FILE",
-    help="Send the results there between runs, at most every 30 s: of a job of --nodes. What is there already is continued.",
+    help="Send the results to FILE between runs, at most every 30 s. For jobs of --nodes.",
 )  # fmt: skip
 @_cluster.options(_cluster.run, run=True)
 def command(
@@ -77,11 +77,10 @@ def command(
 ) -> int:  # fmt: skip
     """Run every cell of EXPERIMENT... into one result file.
 
-    Another sweep on the same cores is waited for. Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
+    pinsweep waits for other sweeps on the same cores. Ctrl-C stops. The same command with the same -o continues.
 
-    Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
-    cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 3 the same,
-    because --whole-node may use a part of the machine only; 130 stopped.
+    Exit status: 0 every run is ok or disturbed. 1 a run failed, no cell can run here, or the file cannot be
+    written. 2 a mistake or a refusal, nothing was started. 3 --whole-node on a part of the machine. 130 stopped.
     """
     if events_to and not events:
         raise click.UsageError("--events-to says where --events ndjson go")

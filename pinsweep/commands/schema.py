@@ -9,16 +9,16 @@ from pinsweep.terminal import data, say
 
 
 @click.command(
-    short_help="Print the JSON Schema of experiments, or of an answer.",
+    short_help="Print the JSON Schema of experiments or answers.",
     epilog="Example: pinsweep schema > experiment.schema.json; pinsweep schema show",
 )
 @click.argument("name", required=False, shell_complete=complete.schemas)
 @click.option("--list", "listing", is_flag=True, help="List the names.")
 def command(name: str | None, listing: bool) -> None:
-    """Print the JSON Schema of experiment files, for editors; with NAME, of what a command prints for programs.
+    """Print the JSON Schema of experiments, or of the answer NAME of a command.
 
-    NAME is the words of the command, joined by "-": show, baseline-list; `error` is what any of them prints with --format json where it
-    cannot answer.
+    NAME is the words of the command, joined by "-": show, baseline-list. `error` is the answer of a command that
+    failed.
     """
     from orchestrator.experiment.schema import json_schema
     from reports import schemas

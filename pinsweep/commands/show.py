@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    short_help="Show the numbers of a result that matter, or one run of it.",
+    short_help="Show the main numbers of a result, or one run.",
     epilog="Example: pinsweep show node07.db; pinsweep show node07.db 12 --raw",
 )
 @click.argument("result", type=_options.FILE, shell_complete=complete.results)
 @click.argument("run", type=int, required=False)
-@click.option("--raw", is_flag=True, help="Print what the run printed, in a pipe or a file byte for byte.")
-@click.option("--stderr", is_flag=True, help="With --raw: its standard error instead.")
-@click.option(
-    "--logs", is_flag=True, help="With --raw: the log files that it left (fio's write_lat_log) instead."
-)
+@click.option("--raw", is_flag=True, help="Print the output of RUN. Into a pipe or file: byte for byte.")
+@click.option("--stderr", is_flag=True, help="With --raw: print its standard error.")
+@click.option("--logs", is_flag=True, help="With --raw: print its log files (fio's write_lat_log).")
 @click.option("--runs", is_flag=True, help="List every run with its number, status and duration.")
 @_options.include
 @_options.table_or_json
@@ -40,7 +38,7 @@ def command(
     include: Include,
     form: str,
 ) -> None:
-    """Show the numbers of RESULT that matter, or one RUN of it in detail."""
+    """Show the main numbers of RESULT, or one RUN in detail."""
     from orchestrator.store.result_file import open_result
     from reports import show
 

@@ -9,15 +9,13 @@ import click
 from pinsweep.commands import _cluster, _options
 
 
-@click.command(
-    short_help="Say what became of each host of a sweep of many.", epilog="Example: pinsweep status acc/"
-)
+@click.command(short_help="Show the state of each host of a sweep.", epilog="Example: pinsweep status acc/")
 @click.argument("folder", metavar="DIR", type=_options.FILE)
 @_options.table_or_json
 def command(folder: Path, form: str) -> int:
-    """Say what became of each host of the sweep in DIR, which `pinsweep run --nodes` began.
+    """Show the state of each host of the sweep in DIR (`pinsweep run --nodes`).
 
-    From any host that sees the folder, at any time. Exit status: 0 every host is done, 1 something failed, was lost, skipped or not
-    submitted, 3 something runs or waits, or is not known, 2 a mistake in the command.
+    Works from any host with the folder. Exit status: 0 every host is done. 1 a host failed, is lost, skipped or
+    not submitted. 2 a mistake in the command. 3 a job runs or waits, or its state is unknown.
     """
     return _cluster.status(folder, form)
