@@ -1,6 +1,6 @@
 """Start pinsweep: the one place where errors become messages and exit statuses.
 
-It imports only what Python has loaded before: Ctrl-C in an import of this module would meet nobody who takes it.
+This module imports only loaded modules, because Ctrl-C during an import here is not handled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 3 only a part of the machine, 130 Ctrl-C."""
+    """Run the command line. Exit status: 0 ok, 1 failure, 2 a mistake of the user, 3 only a part of the machine,
+    130 Ctrl-C."""
     # a plan or a result is many values without a cycle: looking for one takes a fifth of the time, and again
     # and again among those that stay a tenth
     try:
@@ -68,7 +69,8 @@ def _pythonpath() -> list[str]:
 
 
 def _put_pythonpath_last() -> None:
-    """Let the packages that were installed with pinsweep win: those of an environment module are often for another Python.
+    """Let the packages that were installed with pinsweep win: those of an environment module are often for another
+    Python.
 
     If pinsweep itself comes from PYTHONPATH, so do its packages, and the order stays.
     """
@@ -78,7 +80,8 @@ def _put_pythonpath_last() -> None:
 
 
 def _of_environment(error: Exception) -> PinsweepError | None:
-    """Return the mistake behind an exception: a package that PYTHONPATH names and this Python cannot use, or PYTHONHOME. None: another."""
+    """Return the mistake behind an exception: a package that PYTHONPATH names and this Python cannot use, or
+    PYTHONHOME. None: another."""
     from parsers.errors import UserError
 
     files = [str(error.filename)] if isinstance(error, SyntaxError) else []
@@ -98,7 +101,8 @@ def _of_environment(error: Exception) -> PinsweepError | None:
 
 
 def _let_go(name: str) -> None:
-    """Write what is left in a standard stream; where that cannot be, Python's own end finds nothing to complain of."""
+    """Write what is left in a standard stream; where that cannot be, Python's own end finds nothing to complain
+    of."""
     stream = getattr(sys, name)
     try:
         stream.flush()
@@ -134,7 +138,7 @@ def _run() -> int:
         return 1  # the reader of our output has gone; nothing is left to say
     except OSError as error:
         if not error.filename and _folder_is_gone():
-            _say("error: the working folder: has been removed", "hint: cd to a folder that is there")
+            _say("error: the working folder: has been removed", "hint: cd to an existing folder")
             _answer([error_record("system", "the working folder has been removed")])
             return 2
         from pinsweep import bug
@@ -203,7 +207,7 @@ def _lacks(error: ModuleNotFoundError) -> int:
         return _bug()
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "this")
     message = f"needs {package}, which is not installed here"
-    hint = f"{packages.install()}; or take the result files to a host that has it: what only measures (requirements/node.txt) goes without"
+    hint = f"{packages.install()}; or use another host: a host that only measures (requirements/node.txt) lacks it"
     return _fail("missing-package", command, message, hint)
 
 

@@ -1,4 +1,4 @@
-"""What is said of a bug of ours: a sentence for the user, the traceback in a file."""
+"""Reports of bugs in pinsweep: a sentence for the user, and the traceback in a file."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _function(error: OSError) -> str:
 
 
 def of_a_file(words: Sequence[str]) -> Exception | None:
-    """Return what is wrong with a result file that a command line names, a folder's or a glob's, too: who cannot be made a page of is
-    asked first whether pinsweep wrote it. None where nothing is, or that cannot be told."""
+    """Return the damage of a result file on the command line, also in a folder or glob, or None. A damaged file is
+    not a bug of pinsweep."""
     with contextlib.suppress(Exception):  # we come from an error already
         from orchestrator.store.database import MAGIC
         from reports.results.strange import damage
@@ -73,7 +73,8 @@ def _of_glob(word: str) -> list[Path]:
 
 
 def told() -> tuple[str, str]:
-    """Write the traceback of the exception that is being handled to a file of its own; return an error and a hint that names it."""
+    """Write the traceback of the current exception to a new file. Return an error and a hint with the name of the
+    file."""
     import tempfile
     import traceback
 
@@ -85,7 +86,7 @@ def told() -> tuple[str, str]:
     if value and (found := extensions.of_error(value)):
         return (
             f"error: {found[0]}: broke down in {extensions.what_is_wrong(value)}",
-            f"hint: tell those who make {found[0].name}, with {file.name}; without it: pip uninstall {found[0].name}",
+            f"hint: report it to the authors of {found[0].name}, with {file.name}; without it: pip uninstall {found[0].name}",
         )
     return (
         f"error: a bug in pinsweep: {kind.__name__ if kind else '?'}: {value}",

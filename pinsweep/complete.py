@@ -1,5 +1,4 @@
-"""What Tab offers: shipped experiments, result files, sweeps and axes of those on the line, tools, baselines, schemas. Says nothing
-of mistakes."""
+"""Tab completion: experiments, result files, sweeps, axes, tools, baselines, schemas. Mistakes are ignored."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
     from orchestrator.model import Cell, Experiment
 
 _PLAIN: Final = re.compile(r"[\w./@%+,=-]+")
-"""A word that a shell takes as it is: what is offered is not quoted."""
+"""A word without characters that a shell reads, because completions are not quoted."""
 
 
 def experiments(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the shipped experiments and the YAML files beside; any path where neither is meant."""
+    """Return the shipped experiments and the YAML files of the folder, or else any path."""
     from orchestrator.experiment import shipped
 
     beside = (path.name for path in Path().glob("*.y*ml"))
@@ -28,19 +27,19 @@ def experiments(_ctx: click.Context, _param: click.Parameter, begun: str) -> lis
 
 
 def sweeps(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the sweeps of the experiments, or result files, that stand on the line."""
+    """Return the sweeps of the experiments or result files on the line."""
     named = (sweep.name for experiment in _named(ctx) for sweep in experiment.sweeps)
     return _of(dict.fromkeys((*named, *(cell.sweep for cell in _measured(ctx)))), begun)
 
 
 def cells(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the axes of the experiments that stand on the line: `iodepth=`."""
+    """Return the axes of the experiments on the line: `iodepth=`."""
     sweeps = [sweep for experiment in _named(ctx) for sweep in experiment.sweeps]
     return _of(dict.fromkeys(f"{axis}=" for sweep in sweeps for axis in (*sweep.matrix, *sweep.zip)), begun)
 
 
 def starters(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer what an experiment of one's own begins with: the tools, and the shipped experiments."""
+    """Return the tools and the shipped experiments, to start an experiment from."""
     from orchestrator.experiment import shipped
     from orchestrator.tools import tool_names
 
@@ -48,17 +47,17 @@ def starters(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[C
 
 
 def results(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the result files and the folders of some, in the folder that is begun; any path where neither is meant."""
+    """Return the result files and their folders, or else any path."""
     return _of(_result_files(begun), begun) or _files(begun)
 
 
 def sides(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer the baselines and the result files; any path where neither is meant."""
+    """Return the baselines and result files, or else any path."""
     return [*baselines(ctx, param, begun), *_of(_result_files(begun), begun)] or _files(begun)
 
 
 def axes(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Offer what `compare --by` takes: the axes of the result files on the line, and what every run has."""
+    """Return the axes of the result files on the line, `program`, `host` and `relation`, for `compare --by`."""
     of_files = dict.fromkeys(axis for cell in _measured(ctx) for axis in cell.labels())
     return _of(
         (*of_files, *(word for word in ("program", "host", "relation") if word not in of_files)), begun
@@ -78,7 +77,7 @@ def baselines(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[
 
 
 def words_of(known: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return what offers fixed words, of which an option takes several with commas; behind a comma those that do not stand there."""
+    """Return a completer of fixed words for an option with commas."""
 
     def offer(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
         before, comma, _ = begun.rpartition(",")

@@ -48,7 +48,8 @@ class Events:
 
 @contextlib.contextmanager
 def emitted(wanted: bool, file: Path | None) -> Iterator[Events]:
-    """Give what writes events to a file, else to standard output, if they are wanted; an error that ends the sweep is one, too.
+    """Give what writes events to a file, else to standard output, if they are wanted; an error that ends the sweep
+    is one, too.
 
     Raises UserError if the file cannot be written.
     """

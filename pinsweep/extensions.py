@@ -1,9 +1,9 @@
-"""Tools that other distributions bring. I/O: looks what is installed beside pinsweep.
+"""Tools of other distributions. I/O: reads the installed distributions.
 
-A distribution whose name begins with `pinsweep-` names a package by the entry point group `pinsweep.tools`. The package has the folders
-of CONTRIBUTING.md's four steps (`parsers/foo.py`, `orchestrator/tools/foo.py`, `reports/tools/foo.py`), and what lies there is found as
-pinsweep's own modules are: by the tool's name. What cannot be loaded is left out, its tools alone: the mistake of one distribution
-costs nobody else's.
+A distribution with a name that begins with `pinsweep-` names a package by the entry point group `pinsweep.tools`.
+The package has the folders
+of CONTRIBUTING.md (`parsers/foo.py`, `orchestrator/tools/foo.py`, `reports/tools/foo.py`), and pinsweep finds its
+modules by the name of the tool. A distribution that cannot be loaded is left out.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ GROUP = "pinsweep.tools"
 PREFIX = "pinsweep-"
 ROOMS = ("parsers", "orchestrator.tools", "reports.tools")
 _LOADED = ("parsers", "orchestrator.tools")
-"""What every command may ask for, and what names the members of each module there."""
+"""The packages that every command uses."""
 
 
 def load() -> list[str]:
-    """Have the tools of other distributions found; return what is to be said of those that are left out. Raises UserError for one
-    that bears a name that is taken."""
+    """Register the tools of other distributions, and return a warning for each that is left out. Raises UserError
+    for a duplicate name."""
     if not _some():
         return []
     for point in _points():
@@ -46,7 +46,7 @@ def load() -> list[str]:
 
 
 def not_looked_for() -> list[tuple[str, str]]:
-    """Return (tool, distribution) of those that name a package and are not called as they must be."""
+    """Return (tool, distribution) of distributions with a package and a wrong name."""
     return [(point.name, _name(point)) for point in _points() if not _name(point).startswith(PREFIX)]
 
 
@@ -62,7 +62,7 @@ def _name(point: EntryPoint) -> str:
 
 
 def _some() -> bool:
-    """Is there a distribution whose name begins with `pinsweep-`? By the names of folders alone, which have `_` for it."""
+    """Whether a distribution `pinsweep-…` is installed, by the names of folders."""
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")  # noqa: PTH208 (names alone, in a tenth of the time)
@@ -77,7 +77,7 @@ def _extend(point: EntryPoint) -> None:
     name, version = _name(point), point.dist.version if point.dist else ""
     folder = _folder(point)
     if not folder:
-        why = f"its entry point names {point.module}, which is no package"
+        why = f"its entry point names {point.module}, which is not a package"
         extensions.known.append(
             extensions.Extension(name=name, version=version, folder="", tools=(point.name,), broken=why)
         )
@@ -97,7 +97,7 @@ def _extend(point: EntryPoint) -> None:
     for room, package in packages.items():
         taken = {module.name for module in pkgutil.iter_modules(package.__path__)}
         if twice := taken & brings[room]:
-            what = f"brings {min(twice)} for {room}, which is there already"
+            what = f"brings {min(twice)} for {room}, which exists already"
             raise UserError(name, what, f"pip uninstall {name}")
     for room, package in packages.items():
         package.__path__.append(str(own[room]))
@@ -118,7 +118,8 @@ def _folder(point: EntryPoint) -> Path | None:
 
 
 def _why_broken(brings: Mapping[str, Collection[str]]) -> str:
-    """Return why the modules that every command asks for cannot be loaded, or lack what each has; "" where nothing is wrong."""
+    """Return why the modules that every command asks for cannot be loaded, or lack what each has; "" where nothing
+    is wrong."""
     for room in _LOADED:
         for tool in sorted(name for name in brings[room] if not name.startswith("_")):
             at = f"{room.replace('.', '/')}/{tool}.py"

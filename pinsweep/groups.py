@@ -1,4 +1,4 @@
-"""Groups of commands, in which a name that is none and no name at all are the same mistakes whatever version of click is here."""
+"""Groups of commands that report a wrong or missing name in the same way with every version of click."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import click
 
 
 class NoCommand(click.UsageError):
-    """No command of the group is named."""
+    """The name of a command is missing."""
 
 
 class NoSuchCommand(click.UsageError):
-    """What is named is no command of the group. Of `known` those that are like it are the `possibilities`."""
+    """A name is not a command of the group. `possibilities` are similar names of `known`."""
 
     def __init__(self, name: str, known: Iterable[str], ctx: click.Context) -> None:
         import difflib  # who makes no mistake does without

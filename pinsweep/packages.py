@@ -9,13 +9,13 @@ OF_READERS = ("pandas", "numpy", "scipy", "jinja2", "markupsafe", "dateutil")
 
 
 def needed(error: ModuleNotFoundError) -> str:
-    """Return the package that is missing, where it is one of those; else "": then it is a bug of ours."""
+    """Return the missing package, or "" for a bug in pinsweep."""
     package = (error.name or "").partition(".")[0]
     return package if package in OF_READERS else ""
 
 
 def install() -> str:
-    """Return the command that installs what pinsweep needs here and has not: no extra, nothing that is there."""
+    """Return the command that installs the missing packages."""
     from importlib import metadata
 
     try:

@@ -1,6 +1,6 @@
-"""What a person sees while something long goes on: a line for each run, and on a terminal a bar below them.
+"""Progress of long work: a line for each run and, on a terminal, a bar below the lines.
 
-A bar is drawn when a run begins and when it ends, never between: drawing takes CPU time from what is measured.
+A bar is drawn at the start and end of a run, because drawing takes CPU time from the measurement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FEW = 3
-"""Files that are read before anybody asks how far it is."""
+"""Files that need no progress."""
 _SILENT_S = 2.0
 """Seconds after which somebody asks what goes on."""
 _MANY_DISTURBED = 8
@@ -125,7 +125,7 @@ def _left(event: Started, elapsed_s: float) -> str:
 
 
 class _Bar:
-    """One line at the end of what was printed, in what `rich` makes of the terminal's width and colours."""
+    """The last line on a terminal, drawn by `rich`."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -149,7 +149,8 @@ class _Bar:
 
 
 def files(listed: Sequence[T]) -> Iterator[T]:
-    """Yield what is to be read: of many files with a bar on a terminal that is gone at the end, of few with a line where it takes long."""
+    """Yield the items to read, with a bar on a terminal for many files, and with a line for few files that take
+    long."""
     if len(listed) <= _FEW or not sys.stderr.isatty():
         with doing("reading"):
             yield from listed
@@ -161,7 +162,8 @@ def files(listed: Sequence[T]) -> Iterator[T]:
 
 
 class _Doing:
-    """A line on a terminal that says what goes on, and since when, once it has gone on for _SILENT_S; gone at the end."""
+    """A line on a terminal that says what goes on, and since when, once it has gone on for _SILENT_S; gone at the
+    end."""
 
     def __init__(self, what: str) -> None:
         self._what = printable(what)
@@ -187,7 +189,8 @@ class _Doing:
 
 @contextlib.contextmanager
 def doing(what: str, *, reading: bool = False) -> Iterator[Callable[[Sequence[T]], Iterator[T]]]:
-    """Say on a terminal what goes on, where it takes long. Gives what is to be handed on as `watched` where files are read within: then it
+    """Show on a terminal the current step, if it takes long. Gives what is to be handed on as `watched` where files
+    are read within: then it
     says so first."""
     if not sys.stderr.isatty():
         yield files
@@ -211,7 +214,7 @@ def doing(what: str, *, reading: bool = False) -> Iterator[Callable[[Sequence[T]
 
 
 def texts(items: Iterable[T]) -> Iterator[T]:
-    """Yield texts, of which nobody knows how many there are, and count them on a terminal."""
+    """Yield texts, and count them on a terminal."""
     if not sys.stderr.isatty():
         yield from items
         return

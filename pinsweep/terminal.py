@@ -1,15 +1,15 @@
-"""All that pinsweep prints goes through here. I/O.
+"""All output of pinsweep. I/O.
 
-    say      what a person reads: the answer on stdout; with `err` what is said beside it, on stderr
-    answer   the answer of a command, a document: on a terminal as wide as it is, in a pipe without limit
-    data     what a program reads (JSON, CSV …): in a pipe or a file as it is, on a terminal as `say`
-    redraw   the last line of a terminal, in the place of what it was
+    say      text for people: answers on stdout, with `err` messages on stderr
+    answer   the document of a command: as wide as the terminal, without limit in a pipe
+    data     JSON, CSV …: unchanged in a pipe or file, like `say` on a terminal
+    redraw   the last line of a terminal, replaced
 
-Names, reasons and outputs come from tools, hosts, files and experiments: they are shown, and the terminal obeys nothing in them
-(`reports.text.plain`). In a pipe or a file `raw`, for `pinsweep show --raw`, gives what a tool printed byte for byte.
+Control characters from tools, hosts, files and experiments never reach a terminal (`reports.text.plain`). `raw`,
+for `pinsweep show --raw`, writes the output of a tool byte for byte into a pipe or file.
 
-An answer that cannot be written is an error. What is said beside it is not: a sweep goes on, and keeps its results, where the
-terminal has gone or the disk with its log is full.
+A failed write of an answer is an error. A failed write of a message is ignored, so a sweep continues without a
+terminal.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def screen(*, err: bool = False) -> Screen:
-    """Return what answers are written for, or with `err` what is said beside them: a pipe is plain, and a terminal that says it can do nothing (TERM=dumb) is one. NO_COLOR takes the
-    colours, FORCE_COLOR puts them into a pipe, as `rich` understands both."""
+    """Return the width and colours of stdout, or stderr with `err`. A pipe and TERM=dumb are plain. NO_COLOR and
+    FORCE_COLOR apply as in `rich`."""
     from reports.text.screen import (
         NARROWEST,
         PLAIN,
@@ -59,7 +59,7 @@ def _console(*, err: bool = False) -> Console:
 
 
 def answer(document: Document, *, err: bool = False) -> None:
-    """Print an answer, with `err` what is said beside one. Raises PinsweepError if an answer cannot be written."""
+    """Print an answer, or a message with `err`. Raises PinsweepError if an answer cannot be written."""
     from reports.render import terminal
 
     text = terminal.render(document, screen(err=err))
@@ -73,7 +73,8 @@ def answer(document: Document, *, err: bool = False) -> None:
 def say(
     text: str = "", *, err: bool = False, nl: bool = True, fg: str | None = None, bold: bool | None = None
 ) -> None:
-    """Print lines for people, with `err` one line; colours only on a terminal. Raises PinsweepError if an answer cannot be written."""
+    """Print lines for people, with `err` one line; colours only on a terminal. Raises PinsweepError if an answer
+    cannot be written."""
     shown = printable(text) if err else plain(text)
     styled = click.style(shown, fg=fg, bold=bold) if (fg or bold) and _has_styles() else shown
     if not err:
@@ -89,12 +90,13 @@ def require_yes(question: str) -> None:
 
 
 def _has_styles() -> bool:
-    """May anything be coloured or bold? Not where NO_COLOR or a dumb terminal says no; into a pipe click writes neither."""
+    """May anything be coloured or bold? Not where NO_COLOR or a dumb terminal says no; into a pipe click writes
+    neither."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def say_prose(text: str, *, indent: int = 0, err: bool = False, fg: str | None = None) -> None:
-    """Print a line for people that goes on in further lines, indented, where a terminal is too narrow for it; into a pipe as it is."""
+    """Print a line for people, wrapped and indented on a narrow terminal."""
     from reports.text.screen import prose
 
     for line in prose(text, screen(err=err), first=" " * indent, rest=" " * (indent + 2)):
@@ -102,7 +104,7 @@ def say_prose(text: str, *, indent: int = 0, err: bool = False, fg: str | None =
 
 
 def say_lines(lines: Iterable[tuple[str, bool]]) -> None:
-    """Print the lines of a long answer at once: each with whether it is bold. Raises PinsweepError if it cannot be written."""
+    """Print the lines of a long answer at once, as (text, is bold). Raises PinsweepError if it cannot be written."""
     styles = _has_styles()
     text = "".join(
         f"{click.style(plain(line), bold=True) if bold and styles else plain(line)}\n" for line, bold in lines
@@ -111,17 +113,17 @@ def say_lines(lines: Iterable[tuple[str, bool]]) -> None:
 
 
 def data(text: str, *, nl: bool = False) -> None:
-    """Print what a program reads. Raises PinsweepError if it cannot be written."""
+    """Print an answer for a program. Raises PinsweepError if it cannot be written."""
     _answer(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
 
 
 def raw(output: bytes) -> None:
-    """Print what a tool printed, on a terminal as `say`. Raises PinsweepError if it cannot be written."""
+    """Print the output of a tool, on a terminal as `say`. Raises PinsweepError if it cannot be written."""
     _answer(plain(output.decode("utf-8", "replace")) if sys.stdout.isatty() else output, nl=False)
 
 
 def redraw(line: str) -> None:
-    """Put a line, made by `rich` of text that is printable, in the place of the last one; "": clear it."""
+    """Replace the last line by a line of `rich`, or clear it with ""."""
     with contextlib.suppress(OSError):
         click.echo(f"\r\x1b[K{line}", err=True, nl=False, color=True)
 
@@ -130,7 +132,7 @@ _begun = False
 
 
 def nothing_answered() -> bool:
-    """Has no answer been begun yet?"""
+    """Whether no answer has begun."""
     return not _begun
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a command line, told as every other error is: where, what, and what to do."""
+"""Mistakes on the command line, as errors with place, cause and next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep still has to import after its first run, imported before it: an upgrade of pinsweep meanwhile replaces the files."""
+"""Imports for the end of a sweep, made at its start, because an upgrade of pinsweep can replace the files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOT_NEEDED = {"parsers.frames"}
 
 
 def all_that_a_sweep_uses() -> None:
-    """Import what reads, judges and tells runs, of every tool: a result file may hold more of them than this sweep."""
+    """Import the readers and checks of every tool, because a result file can have more tools than this sweep."""
     import parsers
     from orchestrator import tools
     from reports import checks, numbers, show  # noqa: F401

@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 
 class _Name(click.Path):
-    """A path that is a name: "" is what an unset variable of a shell leaves, and would be the current folder; and an option whose
+    """A path that is a name: "" is what an unset variable of a shell leaves, and would be the current folder; and
+    an option whose
     name was forgotten would take the option behind it for one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
@@ -67,7 +68,8 @@ _FOLDER = "pinsweep.output_is_a_folder"
 
 
 def result_file(output: Path | None, experiments: Sequence[Path]) -> Path | None:
-    """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is continued. Says where another
+    """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is
+    continued. Says where another
     machine of this name has that one. Raises UserError of a name that says another kind of file."""
     if output is None:
         return None
@@ -92,8 +94,8 @@ def refuse_other_kind(output: Path) -> None:
     """Raise UserError where a new result file would be called as another kind of file is."""
     ending = output.suffix.lower()
     if ending in _OTHER_KINDS and not output.exists():
-        hint = f"name it {output.with_suffix('.db')}; `pinsweep report` and `export` make other files of it"
-        raise UserError(str(output), f"a result file is a database, and no {ending} file", hint)
+        hint = f"name it {output.with_suffix('.db')}. `pinsweep report` and `export` write other files"
+        raise UserError(str(output), f"a result file is a database, not a {ending} file", hint)
 
 
 FILE = _Name(path_type=Path)
@@ -228,8 +230,8 @@ repeats: Decorator = click.option(
 
 
 def typed(call: click.Context, **now: Any) -> list[str]:  # noqa: ANN401 (of any option)
-    """Return the words of a command line that asks for the same: the command, its arguments, every option that has a value, from the
-    environment, too. `now`: options that have another value by now."""
+    """Return the words of an equal command line, with options from the environment. `now`: options that have
+    another value by now."""
     words = [str(call.info_name)]
     for param in call.command.params:
         value = now.get(str(param.name), call.params.get(str(param.name)))
@@ -247,7 +249,7 @@ def typed(call: click.Context, **now: Any) -> list[str]:  # noqa: ANN401 (of any
 
 
 def standing(cell: Cell, repeats: Sequence[Parsed]) -> Sequence[float]:
-    """Return the number that stands for each repeat of a cell: by it a cell with `repeats: auto` settles."""
+    """Return the main number of each repeat of a cell, for `repeats: auto`."""
     from reports.numbers import fresh
 
     valid = [parsed for parsed in repeats if not parsed.has("validation_failed")]
@@ -281,8 +283,8 @@ def devices(plan: Plan) -> None:
 
 
 def of_readable(paths: Sequence[Path], made: Callable[[Sequence[Path]], T]) -> tuple[T, bool]:
-    """Return what `made` makes of result files, and whether it is of all. Of several files those that cannot be read are named and
-    left out. Raises what `made` raises for the last one."""
+    """Return what `made` makes of result files, and whether it is of all. Unreadable files are reported and left
+    out, if there are several files. Raises what `made` raises for the last one."""
     left = list(paths)
     while True:
         try:
@@ -301,7 +303,8 @@ def nothing_can_run() -> None:
 
 
 def percent(text: str) -> float:
-    """Read `3%` or `3`: 0.03. For an option's `type`. Raises click.BadParameter unless it is above 0 and below 100."""
+    """Read `3%` or `3`: 0.03. For an option's `type`. Raises click.BadParameter unless it is above 0 and below
+    100."""
     from parsers.units import share_of
 
     share = share_of(text)

@@ -280,7 +280,7 @@ def _two(
     if len(sides) == 2 and not more_a and not more_b:
         return sides[:1], sides[1:]
     given = f"{len(sides)} given" if sides else "none given"
-    hint = "name two, or several a side: -a mon.db -a tue.db -b wed.db; put a glob in quotes, or a shell opens it"
+    hint = "name two, or several per side (-a mon.db -a tue.db -b wed.db), with quotes around a glob"
     raise UserError("compare", f"needs two sides, {given}", hint)
 
 

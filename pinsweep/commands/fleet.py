@@ -25,7 +25,7 @@ def _age(text: str) -> float:
     """Read how long ago, in s: 7d, 12h, 2w."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([hdw])", text)
     if match is None or not float(match[1]):
-        raise click.BadParameter(f"{text!r} is no age: 7d, 12h or 2w")
+        raise click.BadParameter(f"{text!r} is not an age like 7d, 12h or 2w")
     return float(match[1]) * _AGE_S[match[2]]
 
 

@@ -57,7 +57,8 @@ def command(
     include: Include,
     static: bool,
 ) -> int:
-    """List when the numbers of RESULT... (files, folders, globs) changed, and the changes of the machine at that time.
+    """List when the numbers of RESULT... (files, folders, globs) changed, and the changes of the machine at that
+    time.
 
     A number needs ten sessions. This command needs the extra `history`. Exit status 1: a word of --fail-on
     applies.

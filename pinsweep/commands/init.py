@@ -53,7 +53,7 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
         near = (
             nearest(tool, (*tool_names(), *shipped.names())) or "pinsweep init --list names the experiments;"
         )
-        what = "is no tool, and no experiment that comes with pinsweep"
+        what = "is not a tool or an experiment of pinsweep"
         raise UserError(tool, what, f"{near} tools: {', '.join(tool_names())}")
     text = f"{EDITOR}\n{shipped.text(tool)}" if tool in shipped.names() else starter(tool)
     if output is None:
@@ -64,12 +64,12 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UserError(str(output), "is there already", "name another file") from error
+        raise UserError(str(output), "exists", "name another file") from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
             output.unlink(missing_ok=True)
         raise UserError(str(output), f"cannot be written: {error.strerror}") from error
-    say(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)
+    say(f"wrote  {output}; next: pinsweep plan {output}", err=True)
 
 
 def _list(form: str) -> None:

@@ -79,9 +79,7 @@ def command(
     tool = called(tool, known) if tool else None
     whole = bool(columns and named is None and tool)
     if columns and named != "table" and not whole:
-        raise click.UsageError(
-            "--columns describes plain tables, and --tool says whose: pinsweep parse FILE --tool TOOL --columns …"
-        )
+        raise click.UsageError("use --tool with --columns: pinsweep parse FILE --tool TOOL --columns …")
     if named == "table" and not columns:
         raise click.UsageError(
             'a table needs its columns: --tool stream --columns "threads, bandwidth[MB/s]"'
@@ -180,7 +178,8 @@ def _left(left: list[Left]) -> list[dict[str, str | bool]]:
 
 
 def _say(left: list[Left], taken: int) -> int:
-    """Name what was not taken, and why. Return the exit status: 2 where a name is no file, 1 where a named file failed
+    """Name what was not taken, and why. Return the exit status: 2 where a name is no file, 1 where a named file
+    failed
     or nothing at all was read."""
     for item in left:
         word, colour = ("error:", "red") if item.failed else ("skipped", "yellow")

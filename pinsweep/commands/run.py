@@ -144,7 +144,8 @@ def command(
 
 
 def _refuse_events_to(file: Path, output: Path | None, experiments: tuple[Path, ...]) -> None:
-    """Raise UserError where the file of events would replace a result file, this sweep's own too, or an experiment."""
+    """Raise UserError where the file of events would replace a result file, this sweep's own too, or an
+    experiment."""
     from parsers.errors import UserError
     from reports.results.write import refuse_output
 

@@ -15,7 +15,7 @@ from pinsweep.terminal import data, say
 @click.argument("name", required=False, shell_complete=complete.schemas)
 @click.option("--list", "listing", is_flag=True, help="List the names.")
 def command(name: str | None, listing: bool) -> None:
-    """Print the JSON Schema of experiments, or of the answer NAME of a command.
+    """Print the JSON Schema of experiments, or the schema of an answer NAME.
 
     NAME is the words of the command, joined by "-": show, baseline-list. `error` is the answer of a command that
     failed.

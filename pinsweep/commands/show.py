@@ -46,7 +46,7 @@ def command(
     if stderr and logs:
         raise click.UsageError("--stderr and --logs are two outputs: one at a time")
     if raw and form == "json":
-        raise click.UsageError("--raw prints what the run printed, byte for byte: leave --format out")
+        raise click.UsageError("--raw prints the output byte for byte, so leave out --format")
     if raw:
         if run is None:
             raise click.UsageError("--raw needs the number of a run (pinsweep show RESULT --runs lists them)")

@@ -145,7 +145,7 @@ def test_a_name_that_is_taken_is_refused(environment: Path, beside: Pinsweep) ->
         twin.unlink()
 
     assert said.splitlines() == [
-        "error: pinsweep-sysbench: brings fio for parsers, which is there already",
+        "error: pinsweep-sysbench: brings fio for parsers, which exists already",
         "hint: pip uninstall pinsweep-sysbench",
     ]
 
