@@ -127,18 +127,18 @@ def _figure(row: Measurement) -> tuple[object, ...]:
 
 @check("G2", "error", "warn")
 def command_and_result(results: Results) -> Iterator[Fault]:
-    """a command line that differs from what ran
+    """a command line that differs from the run
 
     In captured output an option has another value in the command than in the results, or the tool does not have it. A digit stands where a
     letter belongs, a dash is a word processor's, `--` stands alone, a blank splits `--name =x`, or `--iodepth=1/4/8` names several commands.
     A shell loop runs over the words `seq 1 10` or `1..8`. In pinsweep's own runs fio prints another value than was requested.
 
-    Do: copy the command from the shell's history, and report what ran.
+    Do: copy the command from the shell's history, and report the command that ran.
     """
     firsts = [cell.first for cell in all_cells(results)]
     for run in firsts:
         for name, asked, printed in () if run.captured else _contradictions(run):
-            text = f"{name}={asked} was asked for, {run.tool} says {name}={printed}"
+            text = f"{name}={asked} was requested, {run.tool} printed {name}={printed}"
             yield Fault(level="error", run=run, text=text)
     written = (run for run in firsts if run.captured and run.record.argv)
     for (_, tool, command), members in group_by(written, lambda r: (r.file, r.tool, command_text(r))).items():

@@ -210,8 +210,8 @@ def _peak_table(rows: pd.DataFrame) -> Table:
 def charts(tool: str, noun: str) -> tuple[Chart, ...]:
     """Return the charts of the bins of a tool. noun: what a sample is: "I/O"."""
     about = (
-        "The bins of all repeats are added up. A step of a tail is the share of samples that take at least so long. The normal distribution has "
-        "the mean and standard deviation of the first curve of a panel, in a histogram of its own samples."
+        "The bins of all repeats are added up. A step of a tail is the share of samples that take at least as long. The normal distribution has "
+        "the mean and standard deviation of the first curve of a panel, in a histogram of the samples of the panel."
     )
     style: dict[str, Any] = {"where": {"metric": BINS}, "x": "time", "x_unit": "ns", "x_title": f"time of one {noun}", "log_x": True, "about": about}  # fmt: skip
     longest = Title(template="{curve}: p99.9 is {ratio} × the median", values=_longest)

@@ -777,7 +777,7 @@ def _flights(group: Sequence[Job]) -> tuple[float, float] | None:
 
 @check("F1", "error", "warn")
 def little(results: Results) -> Iterator[Fault]:
-    """in-flight I/Os differ from the depth asked for
+    """in-flight I/Os differ from the requested depth
 
     Little's law: r = Σ IOPS · latency ÷ (iodepth · jobs) is 0.99 to 1.00 in real runs. Error: r > 1.03 + longest latency ÷ run time, which
     is impossible. Warning: r < 0.9, the queue was not full. Latencies under 2 µs and joined job sections are not judged. r < 0.9 is also not
@@ -801,7 +801,7 @@ def little(results: Results) -> Iterator[Fault]:
             idle_ns = (wanted - high) / sum(job.iops or 0.0 for job in group) * 1e9
             level = "warn" if idle_ns > (20e3 if synchronous else 3e3) else None
         if level:
-            yield _of_run(level, run, f"{fmt.number(low)} in flight, {wanted} asked for")
+            yield _of_run(level, run, f"{fmt.number(low)} in flight, {wanted} requested")
 
 
 def _is_limited(run: Run, *more: str) -> bool:
@@ -1046,7 +1046,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
             n = sum(job.ios or 0 for job in _active(run) if job.direction in ("read", "write"))
             chance = 4 * math.sqrt(p * (1 - p) / n) if n else 0.0
             if abs(share - p) > max(0.01, chance) + cut:
-                yield _of_run("warn", run, f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(p)}")
+                yield _of_run("warn", run, f"{fmt.percent(share, 3)} reads, {fmt.percent(p)} requested")
         slow, fast = (by_direction[d].mean for d in ("read", "write"))
         if slow and fast and fast < slow / 8 and run not in cached:
             yield _of_run("warn", run, "writes take {}, reads {}", (fast, "ns"), (slow, "ns"))
@@ -1057,7 +1057,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
     """iodepth without effect
 
     A synchronous engine (sync, psync, …, fio's default) has one I/O in flight, whatever iodepth says. For an asynchronous one, fewer than
-    half of the I/Os were submitted at the depth asked for (`IO depths`). Runs with fewer than 4 · iodepth I/Os per process, limited rates,
+    half of the I/Os were submitted at the requested depth (`IO depths`). Runs with fewer than 4 · iodepth I/Os per process, limited rates,
     think times, latency targets and batches are not judged.
 
     Do: use libaio (with direct=1) or io_uring, or call it depth 1.
@@ -1188,10 +1188,10 @@ class Fio(Tool):
     SECTION = "Storage"
     RANK = 30
     METHODS = (
-        "fio: IOPS are those of the whole run, all jobs together. Latency is submission plus completion. If the text has the distribution of the "
-        "completion alone, it is the completion latency. Mean and quantiles are of all I/Os of a run. A quantile needs ten I/Os beyond it. "
-        "Several jobs without bins (json+) have no quantiles. IOPS within a limit are of the tested depth with the most, at which every repeat "
-        "keeps the limit on p99."
+        "fio: IOPS are the sum of all jobs of a run. Latency is submission plus completion. If fio prints only the completion, pinsweep shows "
+        "completion latency. Mean and quantiles are of all I/Os of a run. A quantile needs ten I/Os beyond it. "
+        "Several jobs without bins (json+) lack quantiles. IOPS within a limit on p99 belong to the tested depth with the most IOPS that "
+        "keeps the limit in every repeat."
     )
     CURVE_AXIS = "iodepth"
     PEAK = "IOPS"

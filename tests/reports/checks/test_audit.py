@@ -267,13 +267,13 @@ def fio(make: Any, path: Path, cells: Sequence[dict[str, Any]]) -> tuple[Finding
 @pytest.mark.parametrize(
     ("options", "parts", "key", "level", "said"),
     [
-        ({"iodepth": 8}, {"read": (10e3, 1000.0)}, "F1", "error", "10.0 in flight, 8 asked for"),
-        ({"iodepth": 8}, {"read": (10e3, 600.0)}, "F1", "warn", "6.00 in flight, 8 asked for"),
+        ({"iodepth": 8}, {"read": (10e3, 1000.0)}, "F1", "error", "10.0 in flight, 8 requested"),
+        ({"iodepth": 8}, {"read": (10e3, 600.0)}, "F1", "warn", "6.00 in flight, 8 requested"),
         ({"iodepth": 8, "ioengine": "psync"}, {"read": (10e3, 99.0)}, "F9", "error", "iodepth=8 with ioengine=psync"),
         ({"direct": False}, {"read": (250e3, 3.9)}, "F7", "error", "direct=0, read takes 3.9"),
         ({"bs": "8k"}, {"read": (10e3, 99.0)}, "F3", "error", "stated 8 KiB"),
-        ({"bs": "8k"}, {"read": (10e3, 99.0)}, "G2", "error", "bs=8k was asked for, fio says bs=4k"),
-        ({"rw": "randrw"}, {"read": (6e3, 99.0), "write": (4e3, 99.0)}, "F8", "warn", "60.0 % reads, asked for 50 %"),
+        ({"bs": "8k"}, {"read": (10e3, 99.0)}, "G2", "error", "bs=8k was requested, fio printed bs=4k"),
+        ({"rw": "randrw"}, {"read": (6e3, 99.0), "write": (4e3, 99.0)}, "F8", "warn", "60.0 % reads, 50 % requested"),
         ({"rw": "randrw"}, {"read": (5e3, 180.0), "write": (5e3, 18.0)}, "F8", "warn", "writes take 18.0 µs, reads 180 µs"),
     ],
 )  # fmt: skip
@@ -637,8 +637,8 @@ def test_sound_texts_of_fio_are_left_in_peace(tmp_path: Path, text: str, why: st
 @pytest.mark.parametrize(
     ("text", "key", "said"),
     [
-        (fio_normal(PHASES, 598.0), "F1", "9.57 in flight, 8 asked for"),  # neither phase can have been so slow
-        (SLOW.replace("avg=126.77", "avg=226.77"), "F1", "1.59 in flight, 1 asked for"),
+        (fio_normal(PHASES, 598.0), "F1", "9.57 in flight, 8 requested"),  # neither phase can have been so slow
+        (SLOW.replace("avg=126.77", "avg=226.77"), "F1", "1.59 in flight, 1 requested"),
         (SLOW.replace("1024KiB", "4096KiB"), "F3", "stated 4 MiB"),
         (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio --name=j --direct=1 --iodpeth=8 && sync\n"), "G2", "fio has no option “--iodpeth”"),
         (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ for d in 1..8; do fio --name=j --direct=1 --iodepth=8; done\n"), "G2", "“for d in 1..8” runs once, for 1..8; a range is written {1..8}"),
