@@ -34,7 +34,7 @@ with their counts. Exit status 1: a finding is an error.
 | warn | a number means something else |
 | info | a remark |
 
-A check without data reports nothing. `python scripts/audit_doc.py` makes this page from the docstrings of the checks.
+Each check below has its rule, its levels, and its advice. A check without data reports nothing. `python scripts/audit_doc.py` makes this page from the docstrings of the checks.
 [Three published reports](audit-example.md) show faults and the checks that found them.
 """
 
@@ -53,7 +53,7 @@ def page() -> str:
         for check in members:
             levels = ", ".join(check.levels)
             parts.append(
-                f"### {check.id}: {check.title}\n\n*{levels}*: {check.text}\n\n**Do:** {check.todo}\n"
+                f"### {check.id}: {check.title}\n\n{check.text} *({levels})*\n\n> {check.todo[:1].upper()}{check.todo[1:]}\n"
             )
             if check.id == "F4":
                 parts.append(BY_DESIGN)

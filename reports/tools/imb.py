@@ -424,12 +424,11 @@ def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
 def ranks_share_a_core(results: Results) -> Iterator[Fault]:
     """ranks on the same core, or free to move
 
-    Two ranks placed on one CPU, or on the siblings of one core where that was not asked for; the pins that
-    Intel MPI prints (I_MPI_DEBUG) with one CPU for two ranks; `hwloc-bind core:0 core:7` before a program,
-    which binds every rank to both (error; of a text with several tables the command above each). An output
-    that tells nothing of pins proves none.
+    Two ranks share a CPU, or the siblings of one core without a request. The pins that Intel MPI prints
+    (I_MPI_DEBUG) count, too. `hwloc-bind core:0 core:7` before a program binds every rank to both cores, which is
+    an error. Output without pins is not judged.
 
-    Do: give every rank a mask of its own (`place:` does), and look at /proc/PID/status.
+    Do: give every rank a separate mask (`place:` does), and look at /proc/PID/status.
     """
     commands = _commands(results.good("imb"))
     for cell in cells(results, "imb"):
@@ -487,10 +486,9 @@ def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
 def unit_of_the_column(results: Results) -> Iterator[Fault]:
     """what a megabyte is in IMB's table
 
-    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Bytes ÷ time on rows of more than 5 µs
-    tells which it is: reports convert by that and say so (info, of captured output, whose readers may have
-    quoted the column). Where neither rows nor version tell, the unit is not known: warn. Where they disagree:
-    error.
+    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Reports convert the column by bytes ÷ time of
+    rows above 5 µs. A conversion in captured output is a remark. An unknown unit is a warning. A version that
+    contradicts the rows is an error.
 
     Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
     """
@@ -518,11 +516,9 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
 def resolution(results: Results) -> Iterator[Fault]:
     """times printed too coarsely, or from too few repetitions
 
-    The last digit that is known, ÷ the time: above 2 % the figure cannot tell a change of 2 %. It is that of
-    the bandwidth in the same row, where that has more digits than the time; of a table nothing tells it. And sizes
-    behind which there are fewer than 50 repetitions. Of a single run: warn, of these sizes alone; where the run was repeated, its
-    repeats show how wide it is, and few repetitions of more than 8 B alone, IMB's own choice for megabytes:
-    info. Repeats that differ by their last digit at most do not show it: warn.
+    The last printed digit is more than 2 % of the time, so a change of 2 % is invisible. The digits of the
+    bandwidth count, if they are finer. Sizes with fewer than 50 repetitions are listed, too. A single run is a
+    warning, and so are repeats that differ by one digit at most. Other repeats are a remark.
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
@@ -618,9 +614,8 @@ def denied(results: Results) -> Iterator[Fault]:
 def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """more bytes in less time, or a bandwidth that falls past its peak
 
-    A message that takes less time than the next smaller one, by more than 5 % and by more than the last known
-    digit, of other benchmarks than PingPong by the slowest rank; and a bandwidth at the largest size more than 5 % below the peak,
-    as where the messages leave a cache. In each repeat, and of the medians, which are quoted.
+    A message takes less time than the next smaller one, by more than 5 % and by more than the last printed digit.
+    Or the bandwidth at the largest size is more than 5 % below the peak. Each repeat and the medians must show it.
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """
