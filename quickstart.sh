@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# From a clean clone to a report about this machine: set up, measure for three minutes (five where others
-# disturb, and runs are repeated), write the page.
+# From a clean clone to a report about this machine: install, measure for three minutes (five on a busy machine),
+# write the page.
 #
 #     ./quickstart.sh
 #
-# What it installs, and how, is in scripts/setup.sh; it says so before it does. The result goes to results/, one
-# file for each host and day: started again on the same day it goes on where it was, and measures nothing twice.
+# scripts/setup.sh installs the packages and prints the list first. The result goes to results/, one file for each
+# host and day. On the same day, the command continues this file.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -28,7 +28,7 @@ PINSWEEP_NO_NEXT=1 .venv/bin/pinsweep run experiments/quickstart.yaml -o "$name.
 echo
 echo "result  $PWD/$name.db"
 echo "report  $PWD/$name.html"
-echo "again   runs what is still missing, today; to measure anew, move the result file away first"
-echo "so that your shell knows the commands above:"
+echo "again   ./quickstart.sh continues this file today; rename the file to start over"
+echo "To use pinsweep in this shell:"
 echo "        cd ${PWD@Q} && . .venv/bin/activate"
 exit "$status"

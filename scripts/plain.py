@@ -51,17 +51,17 @@ def helps(command: click.Command) -> Iterator[str]:
 
 
 def python(text: str, kind: str) -> Iterator[str]:
-    """Yield the docstrings of public names, or the one-line strings of a module (kind "messages")."""
+    """Yield the one-line strings of a module (kind "messages"), or the docstrings of public names."""
     tree = ast.parse(text)
     named = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     owners = {
         node: doc for node in ast.walk(tree) if isinstance(node, named) and (doc := ast.get_docstring(node))
     }
-    if kind == "docstrings":
+    if kind != "messages":
         public = (doc for node, doc in owners.items() if not getattr(node, "name", "").startswith("_"))
         yield from (part for doc in public for part in markdown(doc))
         return
-    skipped = {id(node.body[0].value) for node in owners}  # type: ignore[attr-defined]
+    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             skipped |= {id(part) for part in node.values}
@@ -77,7 +77,7 @@ def sentences(parts: Iterable[str]) -> list[str]:
     return [s for s in split if re.search(r"[a-z] [a-z]+ ", s) and len(re.findall(r"[A-Za-z]+", s)) > 2]
 
 
-def read(path: Path, kind: str = "docstrings") -> list[str]:
+def read(path: Path, kind: str = "") -> list[str]:
     """Return the sentences of a file: Python, HTML or Markdown."""
     text = path.read_text("utf-8")
     if path.suffix == ".py":
@@ -87,16 +87,10 @@ def read(path: Path, kind: str = "docstrings") -> list[str]:
 
 def places(page: Path | None = None) -> dict[str, list[str]]:
     """Return the sentences of each place of this checkout, and those of a page."""
-    files = {
-        name: [p for glob in globs for p in sorted(ROOT.glob(glob))]
-        for name, globs in CONFIG["places"].items()
-    }
-    lines = {name: [line for path in paths for line in read(path)] for name, paths in files.items()}
-    lines |= {"help": sentences(helps(cli))} | ({"page": read(page)} if page else {})
-    for kind in ("messages", "docstrings"):
-        for package in ("pinsweep", "orchestrator", "reports", "parsers"):
-            paths = sorted((ROOT / package).rglob("*.py"))
-            lines[f"{kind} of {package}"] = [line for path in paths for line in read(path, kind)]
+    lines = {"help": sentences(helps(cli))} | ({"page": read(page)} if page else {})
+    for place, globs in CONFIG["places"].items():
+        paths = (path for glob in globs for path in sorted(ROOT.glob(glob)))
+        lines[place] = [line for path in paths for line in read(path, place.split()[0])]
     return lines
 
 
@@ -115,11 +109,8 @@ def failures(measured: dict[str, dict[str, float]]) -> list[str]:
     """Return a line for each place above its limit, and above the value of the ratchet."""
     ratchet, limits = CONFIG["ratchet"], CONFIG["limits"]
     allowed = {place: max(ratchet.get(place, 0), limits.get(place, CONFIG["limit"])) for place in measured}
-    return [
-        f"{place}: {row['index']:.1f} > {allowed[place]}"
-        for place, row in measured.items()
-        if row["index"] > allowed[place]
-    ]
+    over = {place: row["index"] for place, row in measured.items() if row["index"] > allowed[place]}
+    return [f"{place}: {index:.1f} > {allowed[place]}" for place, index in over.items()]
 
 
 def count(path: Path) -> str:
@@ -135,10 +126,11 @@ def count(path: Path) -> str:
         browser = playwright.chromium.launch(executable_path=shell if shell.exists() else None)
         tab = browser.new_page(viewport={"width": 1280, "height": 900})
         tab.goto(path.resolve().as_uri())
-        cut = 'document.querySelectorAll("body *").forEach(e => e.getBoundingClientRect().top < 900 || e.remove())'
-        whole, _, first = (
-            tab.evaluate(js) for js in ("document.body.innerText", cut, "document.body.innerText")
-        )
+        keep = "document.querySelectorAll('body *').forEach(e => {} || e.remove())".format
+        tab.evaluate(keep("e.checkVisibility()"))
+        whole = tab.evaluate("document.body.innerText")
+        tab.evaluate(keep("e.getBoundingClientRect().top < 900"))
+        first = tab.evaluate("document.body.innerText")
     return f"{path}: {len(whole.split())} words without folds, {len(first.split())} on the first screen"
 
 
@@ -147,9 +139,8 @@ def main(flag: str, files: list[Path]) -> int:
         print(*map(count, files), sep="\n")
     elif flag == "--list":
         for line in (line for path in files for line in read(path)):
-            if names := [
-                name for name, pattern in PATTERNS.items() if name != "pronouns" and pattern.search(line)
-            ]:
+            names = [name for name in PATTERNS if name != "pronouns" and PATTERNS[name].search(line)]
+            if names:
                 print(f"{', '.join(names)}: {line}")
     else:
         measured = {place: measure(lines) for place, lines in places(*files).items()}

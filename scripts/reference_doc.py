@@ -6,6 +6,7 @@ python scripts/reference_doc.py FOLDER   into another folder
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -57,8 +58,14 @@ def _helps(
     parts = [f"`{name} {' '.join(command.collect_usage_pieces(context))}`"]
     parts += [f"```\n{part[2:]}\n```" if part[0] == "\b" else " ".join(part.split()) for part in paragraphs]
     options = [param for param in command.params if isinstance(param, click.Option)]
-    records = [option.get_help_record(context) for option in options]
+    shared = [option for option in options if name != "pinsweep run" and option.help in _run_helps()]
+    records = [option.get_help_record(context) for option in options if option not in shared]
     rows = [f"| `{_cell(record[0])}` | {_cell(record[1])} |" for record in records if record]
+    rows += (
+        [f"| {', '.join(f'`{option.opts[0]}`' for option in shared)} | as in `pinsweep run` |"]
+        if shared
+        else []
+    )
     parts += ["\n".join(["| option | effect |", "|---|---|", *rows])] if rows else []
     yield (
         name,
@@ -66,9 +73,16 @@ def _helps(
     )
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            if found is not None and not found.hidden:
-                yield from _helps(found, f"{name} {inner}", context)
+            subcommand = command.get_command(context, inner)
+            if subcommand is not None and not subcommand.hidden:
+                yield from _helps(subcommand, f"{name} {inner}", context)
+
+
+@functools.cache
+def _run_helps() -> frozenset[str]:
+    run = cli.get_command(click.Context(cli), "run")
+    assert run
+    return frozenset(option.help or "" for option in run.params if isinstance(option, click.Option))
 
 
 def shipped_page() -> str:

@@ -30,7 +30,7 @@ quietly() { # quietly COMMAND…
     "$@" >"$log" 2>&1 || status=$?
     [[ -z $ticker ]] || { kill "$ticker" && printf '\r\033[K' >&2; }
     if ((status)); then
-        say "that failed (exit status $status); the last that it said:"
+        say "failed (exit status $status); the last lines:"
         tail -n 20 -- "$log" >&2
     else
         say "  done in $((SECONDS - began)) s"
@@ -161,13 +161,13 @@ install_missing() { # install_missing NEED…
     command=$(install_command "$manager" "${wanted[@]}")
 
     if [[ $(id -u) == 0 ]]; then
-        say "installing, half a minute to three, with: $command"
+        say "installing (0.5 to 3 minutes): $command"
         quietly sh -c "$command" || true # what is missing then is said below
     elif command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
-        say "installing, half a minute to three, with: sudo sh -c '$command'"
+        say "installing (0.5 to 3 minutes): sudo sh -c '$command'"
         quietly sudo sh -c "$command" || true
     else
-        say "neither root nor sudo here; to install, run this as root and start again:"
+        say "cannot install: not root, and no sudo. Run this as root and start again:"
         printf '    %s\n' "$command" >&2
     fi
 }
@@ -223,10 +223,10 @@ environment() { # environment LEVEL
     fi
     pip=(.venv/bin/python -m pip install --disable-pip-version-check --no-input)
     ! runs uv --version || pip=(uv pip install --python .venv/bin/python)
-    say "installing requirements/$1.txt into .venv: the first time one to three minutes, and about $fetched MB to fetch, 130 of them Intel MPI on x86-64"
+    say "installing requirements/$1.txt in .venv (about $fetched MB, 1 to 3 minutes the first time)"
     rm -f .venv/set-up
     quietly "${pip[@]}" --require-hashes -r "requirements/$1.txt"
-    say "installing pinsweep itself, from this folder"
+    say "installing pinsweep from this folder"
     quietly "${pip[@]}" --no-deps --no-build-isolation --editable .
     stamp "$1" >.venv/set-up
 }
