@@ -295,7 +295,7 @@ def intake_options(
         raise UserError("--set", "all files cannot be the same repeat", '--axis "repeat=run([0-9]+)"')
     forms = tuple(filter(None, (columns,) if isinstance(columns, str) else columns))
     if forms and not tool:
-        raise UserError("--tool", "a table does not say whose numbers it holds", "e.g. --tool stream")
+        raise UserError("--tool", "a table does not name its tool", "e.g. --tool stream")
     for form in forms:
         table.read_columns(form, str(tool))
     if tool is not None and tool != "hwloc" and tool not in parser_names():

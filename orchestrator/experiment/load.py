@@ -88,7 +88,7 @@ def parse_experiment(text: str, path: str) -> Experiment:
     names = [body.get("name") for body in bodies.values()]
     for n, name in enumerate(names):
         if name in names[:n]:
-            document.wrong(("sweeps", n, "name"), f"{shown(name)} is there twice")
+            document.wrong(("sweeps", n, "name"), f"{shown(name)} is duplicated")
     for phase in rules.PHASES:
         for draft in drafts.values():
             for rule in phase:

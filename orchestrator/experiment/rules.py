@@ -186,7 +186,7 @@ def _axes(draft: Draft) -> None:
             hint = f'a list has brackets: [{words}]; if one value is meant: "{text}"'
             draft.document.wrong(path, f"{shown(raw)} is one value", hint)
         if (key := (name, text, repr(raw))) in before and name != "place":
-            draft.document.wrong(path, f"{shown(raw)} is there twice", _ONCE)
+            draft.document.wrong(path, f"{shown(raw)} is duplicated", _ONCE)
         before.add(key)
 
 

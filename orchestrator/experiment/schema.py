@@ -35,12 +35,12 @@ KEYS: Final[Mapping[str, tuple[str, list[Any]]]] = {
         [{"place": ["local", "remote"]}, {"place": ["core 0", "all"]}],
     ),
     "zip": (
-        "axes of one length: their first values are a cell, their second values, …",
+        "axes of one length that vary together",
         [{"place": ["core 0", "all"]}],
     ),
-    "include": ("options added to the cells they fit, or else cells of their own", [[{"place": "all"}]]),
+    "include": ("options to add to matching cells, or separate cells", [[{"place": "all"}]]),
     "exclude": (
-        "cells to leave out: all that agree with an entry; a list means any of its values",
+        "cells to leave out; a list in an entry means any of its values",
         [[{"place": "all"}]],
     ),
     "repeats": (
@@ -53,7 +53,7 @@ KEYS: Final[Mapping[str, tuple[str, list[Any]]]] = {
         [90, "90s", "2 min"],
     ),
     "requires": (
-        "what the machine must have; if it has not, the cells are skipped with the reason",
+        "needs of the machine; without them, the cells are skipped",
         [{"numa_nodes": 2, "memory": ">= 8G"}],
     ),
     "sweeps": (

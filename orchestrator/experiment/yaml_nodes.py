@@ -279,7 +279,7 @@ class _Reader:
                 self.document.wrong(inner, "merge keys are not part of YAML 1.2", hint, mark)
             elif name in values:
                 first = self.document.keys[inner].line
-                self.document.wrong(inner, f"is there twice; the first is in line {first}", mark=mark)
+                self.document.wrong(inner, f"is duplicated; the first is in line {first}", mark=mark)
             else:
                 self.document.keys[inner] = mark
                 values[name] = self._read(value, inner)

@@ -22,7 +22,7 @@ REMOTE: Final = frozenset(_SERVED.split())
 
 _LOCAL_FUSE: Final = re.compile(r"fuse\.(fuse-overlayfs|lxcfs|ntfs-3g|ntfs|exfat|bindfs|gvfsd-fuse|portal)")
 
-_COMPRESSES = "cells whose data can be compressed write less than they count"
+_COMPRESSES = "compressible data writes less than the run counts"
 _KINDS: Final = {
     **dict.fromkeys(IN_MEMORY, "this file system is in memory: it measures memory, no disk"),
     **dict.fromkeys(
@@ -35,7 +35,7 @@ _KINDS: Final = {
 }
 _OPTIONS: Final = {  # mount option → the effect, the option to remount with
     "sync": ("every write waits for the device", "async"),
-    "data=journal": ("every block is written twice", "data=ordered"),
+    "data=journal": ("every block is written two times", "data=ordered"),
     "compress": (_COMPRESSES, "compress=no"),
     "compress-force": (_COMPRESSES, "compress=no"),
 }
@@ -127,16 +127,14 @@ def findings(
         faults.append(warning(f"{system.point} is {system.kind}", why, other_place))
     if system.encrypted or system.kind == "ecryptfs":
         text = f"{system.source} at {system.point} is encrypted"
-        faults.append(
-            warning(text, "a CPU works on every block: it limits what the disk can do", other_place)
-        )
+        faults.append(warning(text, "encryption of every block limits the disk", other_place))
     mounted, remount = f"{system.point} is mounted with", "mount -o remount,{} " + system.point
     for option in system.options:
         effect = _OPTIONS.get(option) or _OPTIONS.get(option.partition("=")[0])
         if effect and option != "compress=no":
             faults.append(warning(f"{mounted} {option}", effect[0], remount.format(effect[1])))
     if system.kind not in IN_MEMORY and "discard" in system.options:
-        why = "what a cell removes is given back to the device while the next one runs"
+        why = "removed data is returned to the device during the next run"
         faults.append(note(f"{mounted} discard", why, remount.format("nodiscard")))
     free, size = system.free_bytes, system.size_bytes
     if system.kind not in IN_MEMORY and size and size - free > NEARLY_FULL * size:

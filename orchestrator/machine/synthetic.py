@@ -82,7 +82,7 @@ def _levels(text: str) -> list[_Level]:
             raise ValueError(f"expected a level such as `core:4` or `[numa]` at {rest[:30]!r}")
         attached = bool(match["open"])
         if attached and type_ != "numa":
-            raise ValueError(f"only NUMA nodes can stand in [ ], not {match['type']!r}")
+            raise ValueError(f"only NUMA nodes are allowed in [ ], not {match['type']!r}")
         if type_ != "group" and any(x.type == type_ and not (x.attached and attached) for x in levels):
             raise ValueError(f"{type_} stands twice")
         if levels and levels[-1].type == "pu":

@@ -158,7 +158,7 @@ def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
         except OSError as error:
             if error.errno == errno.EBUSY:
                 it = "it" if claimed == node else claimed
-                owner = "somebody else (a mount in another namespace, RAID, LVM, ZFS)"
+                owner = "another user of the device (a mount in another namespace, RAID, LVM, ZFS)"
                 raise _in_use(path, f"the kernel has given {it} to {owner}") from error
             raise _unknown(path, f"{claimed} cannot be opened: {error.strerror}") from error
 

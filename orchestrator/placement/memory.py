@@ -53,7 +53,7 @@ def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topol
             raise Unplaceable("remote memory: this machine has only one NUMA node")
         if not usable - local:
             raise Unplaceable(
-                f"remote memory: every NUMA node whose memory may be used ({format_cpulist(usable)}) is local to "
+                f"remote memory: every NUMA node with usable memory ({format_cpulist(usable)}) is local to "
                 f"PUs {format_cpulist(pus)}"
             )
         farthest = min(usable - local, key=lambda node: _nearness(nodes[node], homes, pus, topology))

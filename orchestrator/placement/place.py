@@ -220,7 +220,7 @@ def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
     if node is None and len(topology.numa_nodes) == 1:
         node = topology.numa_nodes[0].os_index  # there is nothing else to be near to
     if node is None:
-        raise Unplaceable(f"near {selector.device}: the kernel does not say at which NUMA node it is")
+        raise Unplaceable(f"near {selector.device}: the kernel does not report its NUMA node")
     try:
         return _numbered("numa_node", [node], topology)
     except Unplaceable as error:

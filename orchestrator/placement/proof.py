@@ -117,7 +117,7 @@ def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]
             group = asked.groups[rank]
             found += [Mismatch(m.of, f"rank {rank}: {m.text}") for m in _compare(group, worker)]
         else:
-            found.append(Mismatch("rank", f"rank {rank} was not asked for ({worker.name})"))
+            found.append(Mismatch("rank", f"rank {rank} was not requested ({worker.name})"))
     return found
 
 
@@ -126,7 +126,7 @@ def _crowded(group: Group, processes: Sequence[Process], who: str = "") -> Itera
     threads = sum(len(process.threads) for process in processes)
     if processes and threads >= len(wanted) and used != wanted:
         who = who or f"{threads} threads of {len(processes)} processes"
-        text = f"{who} are crowded on PUs {format_cpulist(used)}, asked for {format_cpulist(wanted)}"
+        text = f"{who} are crowded on PUs {format_cpulist(used)}, requested {format_cpulist(wanted)}"
         yield Mismatch("crowd", text)
 
 
@@ -137,18 +137,18 @@ def _compare(group: Group, process: Process) -> Iterator[Mismatch]:
     if outside := [thread for thread in process.threads if not thread.cpus <= wanted]:
         others = format_cpulist(frozenset().union(*(thread.cpus for thread in outside)) - wanted)
         count = f"{len(outside)} of {threads} threads" if threads > 1 else "it"
-        text = f"{who}: {count} may run on PUs {others}, asked for {format_cpulist(wanted)}"
+        text = f"{who}: {count} may run on PUs {others}, requested {format_cpulist(wanted)}"
         yield Mismatch("PUs", text)
     else:
         yield from _crowded(group, [process], f"{who}: {threads} threads")
     nodes = frozenset(group.membind or group.interleave)
     if not nodes <= process.mems_allowed:
         allowed = format_cpulist(process.mems_allowed)
-        text = f"{who}: its cpuset allows memory of NUMA nodes {allowed}, asked for {format_cpulist(nodes)}"
+        text = f"{who}: its cpuset allows memory of NUMA nodes {allowed}, requested {format_cpulist(nodes)}"
         yield Mismatch("cpuset", text)
     mode = "bind" if group.membind else "interleave"
     if process.policy and nodes and _policy(process.policy) != (mode, nodes):
-        text = f"{who}: memory policy is {process.policy}, asked for {mode}:{format_cpulist(nodes)}"
+        text = f"{who}: memory policy is {process.policy}, requested {mode}:{format_cpulist(nodes)}"
         yield Mismatch("policy", text)
 
 

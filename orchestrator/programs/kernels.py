@@ -153,7 +153,7 @@ def _compile(source: Path, argv: list[str]) -> None:
     done = ask(argv, timeout_s=_COMPILE_TIMEOUT_S)
     if done is None:
         what = f"{argv[0]} cannot be started, or did not end within {_COMPILE_TIMEOUT_S:.0f} s"
-        raise UserError(place, what, "it takes 1 to 2 s: see what the compiler waits for")
+        raise UserError(place, what, "it should take 1 to 2 s, so check the compiler")
     if done.exit_status == 0:
         return
     lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]

@@ -136,7 +136,7 @@ class PlacementMonitor:
         asked = self._threads * len(self._asked.groups) if self._asked else 0
         is_known = wall_s >= LOOKED_MIN_S and self._looked - self._begun >= LOOKED_SHARE * wall_s
         if is_known and self._max_threads < asked:
-            yield f"threads at once: {self._max_threads} at most, asked for {asked}"
+            yield f"threads at once: {self._max_threads} at most, requested {asked}"
 
     def _not_coming_right(self, found: list[proof.Mismatch]) -> list[proof.Mismatch]:
         """Return what a late look has found, without what may still come right: all of it in the last looks."""
@@ -158,6 +158,6 @@ class PlacementMonitor:
         if not found and self._allowed is not None and self._allowed != wanted:
             cpus = format_cpulist(self._allowed) or "none"
             found.append(
-                proof.Mismatch("PUs", f"the cpuset allows PUs {cpus}, asked for {format_cpulist(wanted)}")
+                proof.Mismatch("PUs", f"the cpuset allows PUs {cpus}, requested {format_cpulist(wanted)}")
             )
         return found

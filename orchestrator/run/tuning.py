@@ -92,7 +92,7 @@ def needed(root: Path = ROOT) -> tuple[Change, ...]:
         if governor in ("", "performance"):
             continue
         if governor == "userspace":
-            raise UserError("--tune", f"{path} is userspace: somebody chose a frequency", hint)
+            raise UserError("--tune", f"{path} is userspace, so a user chose a frequency", hint)
         if offered and "performance" not in offered:
             raise UserError("--tune", f"{path} does not offer performance, only {', '.join(offered)}", hint)
         changes.append(Change(path=str(path.relative_to(root)), was=governor, now="performance"))
@@ -206,7 +206,7 @@ def _put_back(changes: Sequence[Change], root: Path) -> list[str]:
         present = _word(path)
         if present not in (change.was, change.now):
             trouble.append(
-                f"{path} was not put back to {change.was}: somebody else set {present or 'nothing'}"
+                f"{path} was not put back to {change.was}: another program set {present or 'nothing'}"
             )
         elif present == change.now:
             try:
@@ -263,7 +263,9 @@ def _refuse_foreign(descriptor: int, path: Path) -> None:
     status = os.fstat(descriptor)
     mine = status.st_uid in (0, os.geteuid()) and status.st_nlink == 1 and not status.st_mode & 0o022
     if not stat.S_ISREG(status.st_mode) or not mine:
-        raise UserError(str(path), "others can write this file: it is not trusted", "remove it")
+        raise UserError(
+            str(path), "this file is not trusted, because other users can write to it", "remove it"
+        )
 
 
 def _write(descriptor: int, file: Path, changes: Sequence[Change]) -> None:

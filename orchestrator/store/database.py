@@ -135,7 +135,7 @@ class Damaged(PinsweepError):
         super().__init__(
             str(path),
             f"is damaged: {what}",
-            "take a copy of before; sqlite3's .recover saves what can be saved",
+            "use an older copy; sqlite3's .recover saves some data",
         )
 
 
@@ -228,7 +228,7 @@ def _ends_with_magic(journal: Path) -> bool:
 
 
 def _copy(path: Path, *, uses_wal: bool) -> sqlite3.Connection:
-    """Open a private copy of a database as its journal leaves it. It has no name, and goes when it is closed."""
+    """Open a private copy of a database as its journal leaves it. It lacks a name, and goes when it is closed."""
     real = os.path.realpath(path)
     try:
         with tempfile.TemporaryDirectory(prefix="pinsweep-") as folder:
@@ -313,7 +313,7 @@ def trouble(path: Path, error: sqlite3.Error) -> PinsweepError:
 
 
 _OF_THE_MACHINE: Final = {
-    "SQLITE_READONLY_ROLLBACK": ("a run into it was killed meanwhile", "give the same command again"),
+    "SQLITE_READONLY_ROLLBACK": ("a run into it was killed", "give the same command again"),
     "SQLITE_BUSY": (
         "another program keeps it locked",
         "end the program that has it open (fuser FILE), then give the same command again",
@@ -324,7 +324,7 @@ _OF_THE_MACHINE: Final = {
     ),
     "SQLITE_FULL": ("no space is left", "make space, then give the same command again"),
     "SQLITE_CANTOPEN": ("cannot be opened", "look at its permissions and at ulimit -n"),
-    "SQLITE_READONLY": ("cannot be written", "look at its permissions and at those of its folder"),
+    "SQLITE_READONLY": ("cannot be written", "check the permissions of the file and its folder"),
     "SQLITE_NOMEM": ("needs more memory", "look at ulimit -v"),
 }
 """How the name of an error of SQLite begins → what it means, and what to do."""

@@ -29,5 +29,5 @@ def refused(path: Path, folder: Path) -> tuple[str, str]:
     named = "the working folder" if path.parent == Path() else f"its folder {path.parent}"
     read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
     why = "is on a file system that is mounted read-only" if read_only else "is closed to you for writing"
-    beside = ", and each commit needs a journal beside the file" if path.exists() else ""
+    beside = ", and each commit needs a journal next to the file" if path.exists() else ""
     return f"{named} {why}{beside}", "name a file in another folder with -o"

@@ -60,7 +60,7 @@ class Tables(Mapping[str, Table]):
         try:
             return _unpack_small(data) if len(data) <= _SMALL else _unpack(data)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise Damaged(self._path, f"a table {key!r:.40} is not what a parser returns") from error
+            raise Damaged(self._path, f"a table {key!r:.40} is not the result of a parser") from error
 
     def __iter__(self) -> Iterator[str]:
         return itertools.chain(("measurements",), self.packed)
@@ -210,7 +210,7 @@ def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[
         by_key = {key: _make_series(*row) for key, *row in series}
         return dict(_make_readings(path, rows, by_key, tables, numbers))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise Damaged(path, f"its readings are not what a parser returns: {error!r:.80}") from error
+        raise Damaged(path, f"its readings are not the result of a parser: {error!r:.80}") from error
 
 
 def _make_readings(

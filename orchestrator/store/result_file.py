@@ -114,7 +114,7 @@ class ResultFile:
                 raise PinsweepError(
                     str(self.path),
                     "was overwritten while the run wrote into it: it holds other cells now",
-                    "what is there stays as it is; run the same command again with another -o",
+                    "the existing file is unchanged; run the same command again with another -o",
                 ) from error
             raise self._moved() or self._not_written(error) from error
 
@@ -145,7 +145,7 @@ class ResultFile:
         return PinsweepError(
             str(self.path),
             f"was moved to {now} while the run wrote into it",
-            "move it back, then run the same command again: it goes on",
+            "move it back, then run the same command again",
         )
 
     def begin_session(

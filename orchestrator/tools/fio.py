@@ -36,7 +36,7 @@ _RESERVED: Final[Mapping[str, str]] = {
     "pinsweep chooses the folder (--scratch)": "directory",
     "pinsweep names the scratch file": "filename_format unique_filename",
     "use `size`": "filesize",
-    "pinsweep sees what the file is": "filetype",
+    "pinsweep detects the kind of the file": "filetype",
     "pinsweep makes the scratch file, and no other": "allow_file_create create_on_open",
     "pinsweep removes its scratch file itself, and never a file of yours": "unlink unlink_each_loop",
     "a cell has one file": "nrfiles openfiles opendir",
@@ -46,11 +46,11 @@ _RESERVED: Final[Mapping[str, str]] = {
     "it writes beyond the size of the scratch file": "fill_device file_append",
     "it writes a file that the plan cannot list": "write_iolog verify_dump verify_state_save log_store_compressed",
     "it reads a file that the plan cannot list": "dp_scheme verify_state_load",
-    "a log replays what the plan cannot list": (
+    "a log replays I/O that the plan cannot list": (
         "read_iolog read_iolog_chunked replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale "
         "merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars"
     ),
-    "the experiment's text would not tell what ran": "include",
+    "the experiment would not describe the run": "include",
     "it changes the machine": "ioscheduler cgroup cgroup_weight",
     "a mounted device is not to be written to": "allow_mounted_write",
     "it changes the user of the run": "uid gid",
@@ -263,7 +263,7 @@ def _misread(name: str, entry: Mapping[str, Any], text: str) -> tuple[str] | tup
         count, unit, prefix = suffix.groups()
         thousands = int(count) * 1000 ** (" kmgtp".index(prefix.lower()))
         return (
-            f"{text!r} has the suffix {unit}, by which fio means another size than others do",
+            f"{text!r} has the suffix {unit}, which fio reads as another size",
             f"write {count}{prefix} for powers of 1024, {thousands} for powers of 1000",
         )
     kind = "several" if name in _PER_DIRECTION else "share" if name in _SHARES else kind
@@ -390,7 +390,7 @@ def _target(
     kind = site.path_kind(real)
     if not writing:
         if kind == "missing":
-            raise Refused(f"{filename} does not exist (fio would make it, and read what it made)")
+            raise Refused(f"{filename} does not exist (fio would create and read an empty file)")
         if kind == "directory":
             raise Refused(f"{filename} is a folder; leave filename out and use --scratch {filename}")
         return (f"--filename={_escape(real)}", "--readonly"), (), (), (f"reads {real}",)

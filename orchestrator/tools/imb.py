@@ -87,7 +87,7 @@ matrix:
   place: [smt siblings, same cache, same package, other package]
 """
     OPTIONS: ClassVar = {
-        "benchmark": Option("word", "what to measure; PingPong if not given", choices=BENCHMARKS),
+        "benchmark": Option("word", "benchmark; default PingPong", choices=BENCHMARKS),
         "np": Option("int", "MPI processes; 2 if not given", low=2, high=65536),
         "msglog": Option(
             "text",

@@ -74,7 +74,7 @@ class Mlc(Tool):
     SIGNATURE = b"Memory Latency Checker"
     INSTALL = (
         "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; "
-        "without it our kernel memlat stands in"
+        "without MLC, the built-in kernel memlat is used"
     )
     STARTER = """\
 fixed:
@@ -85,9 +85,7 @@ matrix:
   W: [R, 9, 8]             # R reads only; 9 and 8: 3 and 1 reads for each non-temporal write
 """
     OPTIONS: ClassVar = {
-        "mode": Option(
-            "word", "what to measure; MLC's option without its dashes", choices=MODES, required=True
-        ),
+        "mode": Option("word", "mode: MLC's option without its dashes", choices=MODES, required=True),
         "delays": Option(
             "int",
             "injection delays, measured by one process in this order (-g)",
@@ -108,7 +106,7 @@ matrix:
         ),
         "D": Option(
             "int",
-            "lines in which the latency thread stays before it moves on (4096); 0: all of its buffer, memlat only",
+            "lines of one block of the latency walk (4096); 0: the whole buffer, memlat only",
             low=0,
             high=1 << 40,
         ),
@@ -137,7 +135,7 @@ matrix:
         given, mode = cell.options, str(cell.options["mode"])
         notes: tuple[str, ...] = ()
         if program.stand_in:
-            notes = ("memlat, a kernel of pinsweep, stands in for MLC",)
+            notes = ("built-in kernel memlat in place of MLC",)
         elif not site.root and not given.get("e"):
             notes = ("not root: MLC cannot switch the prefetchers off and measures random access instead",)
         argv = [program.path, f"--{mode}"]

@@ -63,7 +63,7 @@ def _problems(options: Mapping[str, Any]) -> Iterator[Problem]:
             yield "direct", f"moves whole blocks, and {reach} bytes are less than one of {FILE_BLOCK}"
     if target in ("memory", "file") and size:
         if window is not None and window > size:
-            yield "window", f"is larger than what it is a part of: {window} of {size} bytes"
+            yield "window", f"is larger than the whole: {window} of {size} bytes"
         if block is not None and block > reach:
             yield "block", f"one access of {block} bytes does not fit into {reach}"
 
@@ -108,13 +108,11 @@ matrix:
 """
     OPTIONS: ClassVar = {
         "target": Option(
-            "word", "what is accessed; null is the cost of the timer alone", choices=TARGETS, required=True
+            "word", "target of the access; null is only the timer", choices=TARGETS, required=True
         ),
-        "bytes": Option(
-            "size", "size of the array or file; 0: the timer alone, as target null, for each op anew", low=0
-        ),
+        "bytes": Option("size", "size of the array or file; 0: only the timer, as target null", low=0),
         "op": Option(
-            "word", "what one access does; read if not given", choices=("read", "write", "write+fence")
+            "word", "operation of one access; default read", choices=("read", "write", "write+fence")
         ),
         "count": Option("int", "timed accesses; 100000 if not given", low=1, high=100_000_000),
         "block": Option(
@@ -127,7 +125,9 @@ matrix:
         "fsync": Option("flag", "fdatasync after each write"),
         "window": Option("size", "access only the first bytes of the array or file", low=1),
         "loop": Option(
-            "word", "what target compute computes; empty if not given", choices=("empty", "muladd", "sine")
+            "word",
+            "kind of computation for the target compute; default empty",
+            choices=("empty", "muladd", "sine"),
         ),
         "iterations": Option(
             "int", "turns of the loop in one sample; 1000 if not given", low=1, high=4_000_000_000

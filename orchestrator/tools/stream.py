@@ -78,9 +78,7 @@ class Stream(Tool):
     )
     MEMORY_BOUND = True
     SIGNATURE = b"STREAM version"
-    INSTALL = (
-        "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
-    )
+    INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without STREAM, the built-in kernel is used"
     STARTER = """\
 matrix:
   threads: 1..cores_per_numa_node     # also [1, 2, 25%, all]
@@ -91,7 +89,7 @@ matrix:
     OPTIONS: ClassVar = {
         "threads": Option(
             "int",
-            "OpenMP threads, each bound to a PU of its own; if not given, one on each core of the place",
+            "OpenMP threads, each bound to a PU; default: one per core of the place",
             low=1,
         ),
         "array_size": Option(
@@ -99,9 +97,7 @@ matrix:
             "elements of one array, or a size (4 x LLC, 512M); auto, also if not given: 4 × the last-level caches in use, as memory allows",
             examples=("auto", "4 x LLC", 80_000_000),
         ),
-        "ntimes": Option(
-            "int", "passes, of which the first is not counted; 10 if not given", low=2, high=100
-        ),
+        "ntimes": Option("int", "passes; the first is not counted; default 10", low=2, high=100),
         "stores": Option("word", "store instructions of our kernel", choices=("auto", "cached", "nt")),
         "pages": Option("word", "pages of our kernel", choices=("default", "4k", "thp", "hugetlb")),
         "precision": Option("word", "element type of our kernel", choices=("double", "float")),
@@ -156,7 +152,7 @@ matrix:
         if program.stand_in:
             argv += [f"--array-size={elements}", f"--ntimes={ntimes}"]
             argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
-            notes = (*note, "pinsweep's kernel stands in for STREAM")
+            notes = (*note, "built-in kernel in place of STREAM")
         else:
             fixed = [name for name, usual in _COMPILED_IN.items() if given.get(name, usual) != usual]
             if "ntimes" in cell.axes:  # a single value is no more than a wish for the length of the run

@@ -61,7 +61,7 @@ def test_a_run_that_was_elsewhere_fails_and_gives_no_figure(pinsweep: Cli, tmp_p
 
     assert (done.returncode, again.returncode) == (1, 1)
     assert "misplaced: sh (" in done.stderr
-    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in done.stderr
+    assert f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}" in done.stderr
     assert "2 failed before; --retry-failed" in again.stderr
     assert runs(tmp_path / "e.db", "status, exit_code") == [("misplaced", 0)] * 2
     asked, seen = map(json.loads, runs(tmp_path / "e.db", "placement, seen")[0])
@@ -100,7 +100,7 @@ def test_a_cgroup_that_takes_the_cpus_away_is_caught(
     assert done.returncode == 1
     ((status, reason),) = runs(tmp_path / "e.db", "status, reason")
     assert status == "misplaced"
-    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in reason
+    assert f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}" in reason
 
 
 def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(
@@ -113,7 +113,7 @@ def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(
 
     ((status, reason),) = runs(tmp_path / "e.db", "status, reason")
     assert status == "misplaced"
-    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in reason
+    assert f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}" in reason
 
 
 @pytest.mark.slow

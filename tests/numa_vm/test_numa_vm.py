@@ -244,7 +244,7 @@ def test_in_a_cpuset_what_is_inside_runs_and_what_is_outside_is_skipped(guest: G
     }
     assert dict(cpuset["skipped"]) == {
         "numa_node 1": "numa_node 1 may not be used here: allowed are PUs 1,4-5 (cpuset or affinity mask)",
-        "remote": "remote memory: every NUMA node whose memory may be used (0) is local to PUs 4",
+        "remote": "remote memory: every NUMA node with usable memory (0) is local to PUs 4",
     }
 
 
@@ -255,7 +255,7 @@ def test_a_cgroup_that_takes_the_cpus_away_is_caught(guest: Guest) -> None:
     assert taken["code"] == 1
     (run,) = taken["runs"]
     assert run["status"] == "misplaced"
-    assert "it may run on PUs 2, asked for 0" in run["reason"]
+    assert "it may run on PUs 2, requested 0" in run["reason"]
 
 
 @on("ulysses-2x10")

@@ -432,7 +432,7 @@ def test_sizes_that_are_given_are_kept_and_others_unknown() -> None:
         ("pack:2 pack:3 pu:1", "package stands twice"),
         ("numa:2 pack:2 [numa] pu:2", "numa stands twice"),
         ("pu:2 core:1", "PUs come last"),
-        ("pack:2 [core] pu:1", "only NUMA nodes can stand in [ ]"),
+        ("pack:2 [core] pu:1", "only NUMA nodes are allowed in [ ]"),
         ("pack:2 [numa pu:1", "expected a level"),
         ("pack:2(indexes=1,0 pu:1", "expected a level"),
         ("pack:2 pu:2(indexes=0,1)", "do not number 4 objects once each"),

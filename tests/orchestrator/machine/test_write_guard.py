@@ -134,7 +134,7 @@ UNKNOWN = "cannot be found out"
 REFUSED: list[tuple[list[str], Callable[[Machine], object], str]] = [  # (devices, what is done to the machine, the word)
     *((NAMESPACE, lambda m, n=n: m.claims.update({"/dev/nvme7n1": n}), f"{UNKNOWN}: /dev/nvme7n1 cannot be opened: {os.strerror(n)}")
       for n in (errno.EPERM, errno.EACCES, errno.ENXIO, errno.EIO, errno.ENOMEDIUM)),
-    (NAMESPACE, lambda m: m.claims.update({"/dev/nvme7n1": errno.EBUSY}), "is in use: the kernel has given it to somebody else"),
+    (NAMESPACE, lambda m: m.claims.update({"/dev/nvme7n1": errno.EBUSY}), "is in use: the kernel has given it to another user of the device"),
     (NAMESPACE, lambda m: m.mount("0:45", "/btrfs", "/dev/nvme7n1"), "is in use: nvme7n1 is mounted at /btrfs"),
     (["/dev/sdy"], lvm, "is in use: sdy is held by dm-0 (vg0-root); dm-0 (vg0-root) is mounted at /"),
     (["/dev/sdy"], lambda m: m.swap("/dev/sdy"), "is in use: sdy is swap space"),

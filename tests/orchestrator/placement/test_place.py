@@ -239,7 +239,7 @@ def test_every_machine_of_the_corpus_places_or_refuses_every_selector(path: Path
         for memory in MEMORY if cpus != "each core" else ("local",):
             processes = 2 if cpus in PAIRS else 1
             if problems(Place(name="x", cpus=cpus, memory=memory)):
-                continue  # `near memory` and memory that has no name
+                continue  # `near memory` and memory that lacks a name
             try:
                 met += len(
                     resolve(

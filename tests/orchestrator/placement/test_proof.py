@@ -104,9 +104,9 @@ def run_there(kind: str, first: int, second: int) -> tuple[str, list[str]]:
 @pytest.mark.parametrize(
     ("kind", "of", "text"),
     [
-        ("pins itself", "PUs", "it may run on PUs {second}, asked for {first}"),
-        ("a thread", "PUs", "1 of 3 threads may run on PUs {second}, asked for {first}"),
-        ("crowd", "crowd", "3 threads are crowded on PUs {first}, asked for"),
+        ("pins itself", "PUs", "it may run on PUs {second}, requested {first}"),
+        ("a thread", "PUs", "1 of 3 threads may run on PUs {second}, requested {first}"),
+        ("crowd", "crowd", "3 threads are crowded on PUs {first}, requested"),
         ("policy", "policy", "memory policy is prefer"),
     ],
 )
@@ -201,16 +201,16 @@ TWO = Placement(name="two", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(
         (ONE, [process("memlat", {0})], []),  # one thread may pin itself inside
         (ONE, [process("a", {0}), process("a", {1})], []),
         (ONE, [process("sh", {0, 1}), process("a", {0}), process("a", {0})], []),  # the shell may do the work
-        (ONE, [process("a", {0}), process("a", {0})], ["2 threads of 2 processes are crowded on PUs 0, asked for 0-1"]),
-        (ONE, [process("stream", {0}, {0})], ["2 threads are crowded on PUs 0, asked for 0-1"]),
-        (ONE, [process("stream", {0, 2})], ["it may run on PUs 2, asked for 0-1"]),
-        (ONE, [process("stream", {0}, {3})], ["1 of 2 threads may run on PUs 3, asked for 0-1"]),
-        (ONE, [process("stream", {0, 1}, policy="default")], ["memory policy is default, asked for bind:0"]),
-        (ONE, [process("stream", {0, 1}, policy="bind:0-1")], ["memory policy is bind:0-1, asked for bind:0"]),
-        (ONE, [process("stream", {0, 1}, policy="interleave:0")], ["is interleave:0, asked for bind:0"]),
+        (ONE, [process("a", {0}), process("a", {0})], ["2 threads of 2 processes are crowded on PUs 0, requested 0-1"]),
+        (ONE, [process("stream", {0}, {0})], ["2 threads are crowded on PUs 0, requested 0-1"]),
+        (ONE, [process("stream", {0, 2})], ["it may run on PUs 2, requested 0-1"]),
+        (ONE, [process("stream", {0}, {3})], ["1 of 2 threads may run on PUs 3, requested 0-1"]),
+        (ONE, [process("stream", {0, 1}, policy="default")], ["memory policy is default, requested bind:0"]),
+        (ONE, [process("stream", {0, 1}, policy="bind:0-1")], ["memory policy is bind:0-1, requested bind:0"]),
+        (ONE, [process("stream", {0, 1}, policy="interleave:0")], ["is interleave:0, requested bind:0"]),
         (ONE, [process("stream", {0, 1}, policy="bind=static:0")], []),
         (ONE, [process("stream", {0, 1}, policy="")], []),  # a kernel without NUMA
-        (ONE, [process("stream", {0, 1}, mems_allowed=frozenset({1}))], ["allows memory of NUMA nodes 1, asked for 0"]),
+        (ONE, [process("stream", {0, 1}, mems_allowed=frozenset({1}))], ["allows memory of NUMA nodes 1, requested 0"]),
         (ONE, [process("mpirun", {0, 1, 2, 3}, policy="default"), process("IMB-MPI1", {0, 1})], []),
         (ONE, [], []),
         (TWO, [process("IMB-MPI1", {0}, rank=0)], []),
@@ -220,12 +220,12 @@ TWO = Placement(name="two", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(
         (
             TWO,
             [process("IMB-MPI1", {0, 4}, rank=0), process("IMB-MPI1", {0, 4}, rank=1, policy="bind:1")],
-            ["rank 0: IMB-MPI1 (100): it may run on PUs 4, asked for 0", "rank 1: IMB-MPI1 (100): it may run on PUs 0"],
+            ["rank 0: IMB-MPI1 (100): it may run on PUs 4, requested 0", "rank 1: IMB-MPI1 (100): it may run on PUs 0"],
         ),
         (
             TWO,
             [process("IMB-MPI1", {0}, rank=0), process("IMB-MPI1", {4}, rank=1, policy="bind:1"), process("IMB-MPI1", {5}, rank=2)],
-            ["rank 2 was not asked for"],
+            ["rank 2 was not requested"],
         ),
     ],
 )  # fmt: skip

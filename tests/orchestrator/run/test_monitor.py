@@ -84,7 +84,7 @@ def test_one_look_is_enough_for_a_short_run(
             )  # fmt: skip
 
     assert right.mismatches(0.0075) == []
-    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in wrong.mismatches(0.0075)[0]
+    assert f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}" in wrong.mismatches(0.0075)[0]
     seen = right.seen(0.05)
     assert seen is not None
     assert "note" not in seen
@@ -98,7 +98,7 @@ def test_a_short_run_that_was_elsewhere_is_caught(watchdog: Watchdog, seconds: s
     found, _ = watched(watchdog, planned(*ELSEWHERE.split(), "sleep", seconds))
 
     (text,) = found
-    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in text
+    assert f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}" in text
 
 
 class MovesOnceProven(PlacementMonitor):
@@ -122,7 +122,7 @@ def test_a_run_that_moves_when_all_was_as_asked_is_caught_by_where_it_ends(
 
     (text,) = found
     assert text.startswith("sh (")
-    assert text.endswith(f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]} (seen at its end)")
+    assert text.endswith(f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]} (seen at its end)")
     assert seen["at_end"] == {"cpus": str(CPUS[-1])}
 
 
@@ -137,12 +137,12 @@ def test_a_child_that_moves_when_all_was_as_asked_is_caught_while_it_runs(
 
     (text,) = found
     assert text.startswith("sleep (")
-    assert text.endswith(f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}")
+    assert text.endswith(f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}")
 
 
 @pytest.mark.parametrize(
     ("script", "expected"),
-    [("exec sleep 0.4", ["threads at once: 1 at most, asked for 2"]), ("sleep 0.3 & wait", [])],
+    [("exec sleep 0.4", ["threads at once: 1 at most, requested 2"]), ("sleep 0.3 & wait", [])],
 )
 def test_threads_that_were_never_there_are_missed(
     watchdog: Watchdog, script: str, expected: list[str]
@@ -161,7 +161,7 @@ def test_a_cpuset_that_lost_cpus_of_the_run_is_seen_at_its_end(monkeypatch: pyte
 
     asked = format_cpulist(CPUS)
     assert monitor.mismatches(0.01) == [
-        f"the cpuset allows PUs {CPUS[-1]}, asked for {asked} (seen at its end)"
+        f"the cpuset allows PUs {CPUS[-1]}, requested {asked} (seen at its end)"
     ]
 
 

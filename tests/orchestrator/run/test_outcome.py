@@ -85,10 +85,10 @@ def test_a_run_that_the_kernel_killed_for_memory_says_so(
 
 def test_a_good_run_in_the_wrong_place_is_misplaced() -> None:
     status, reason, parsed = judge(
-        planned(), Outcome(exit_code=0, stdout=b"reply 7"), ["on PU 3, asked for 1"]
+        planned(), Outcome(exit_code=0, stdout=b"reply 7"), ["on PU 3, requested 1"]
     )
 
-    assert (status, reason) == ("misplaced", "on PU 3, asked for 1")
+    assert (status, reason) == ("misplaced", "on PU 3, requested 1")
     assert parsed is not None
 
 

@@ -134,7 +134,7 @@ def test_what_somebody_else_set_meanwhile_is_left_and_told(machine: Path) -> Non
         governor.write_text("schedutil\n")
 
     assert values(machine) == ["1", "schedutil", "performance", "powersave"]
-    assert "somebody else set schedutil" in said[1]
+    assert "another program set schedutil" in said[1]
 
 
 def test_two_runs_do_not_tune_at_once(machine: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_tuned_machine_needs_nothing(machine: Path, runtime: Path) -> None:
     ("governor", "offered", "said"),
     [
         ("schedutil", "ondemand schedutil", "does not offer performance"),
-        ("userspace", "userspace performance", "somebody chose a frequency"),
+        ("userspace", "userspace performance", "a user chose a frequency"),
     ],
 )
 def test_a_governor_that_cannot_or_must_not_be_changed_is_refused(
@@ -244,7 +244,7 @@ def test_a_state_file_that_others_could_write_is_not_believed(
     (runtime / tuning.STATE).chmod(0o666)
 
     assert current() is None
-    with pytest.raises(UserError, match="others can write this file"), tuned(Path("a.db"), root=machine):
+    with pytest.raises(UserError, match="other users can write"), tuned(Path("a.db"), root=machine):
         pass
 
     (runtime / tuning.STATE).rename(tmp_path / "elsewhere")

@@ -251,7 +251,7 @@ def test_a_folder_that_is_closed_is_named_and_nothing_is_left(
         create_result(Path("new.db"))
 
     assert new.value.cause == f"its folder {tmp_path} is closed to you for writing"
-    assert old.value.cause == f"{new.value.cause}, and each commit needs a journal beside the file"
+    assert old.value.cause == f"{new.value.cause}, and each commit needs a journal next to the file"
     assert here.value.cause == "the working folder is closed to you for writing"
     assert {one.value.hint for one in (new, old, here)} == {"name a file in another folder with -o"}
     assert sorted(tmp_path.iterdir()) == before

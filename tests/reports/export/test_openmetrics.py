@@ -28,7 +28,7 @@ def export(*words: Any, **options: Any) -> Any:
 
 
 def read(text: str, parse: Any = openmetrics_families) -> Samples:
-    """Return name → labels → value; fails where a sample is there twice."""
+    """Return name → labels → value; fails where a sample is duplicated."""
     out: Samples = {}
     for family in parse(text):
         for sample in family.samples:

@@ -270,7 +270,7 @@ def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_mi
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {}, make.stream_text(9e3, 1))
     maker.add(
-        "s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, asked for 0"
+        "s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, requested 0"
     )
 
     results = load([maker.write()])

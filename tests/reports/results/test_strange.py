@@ -64,8 +64,8 @@ def test_in_what_pinsweep_wrote_nothing_is_strange(full_result: Path, file: Path
     ("change", "what"),
     [
         (lambda path: forge(path, "UPDATE measurement SET value = 2 * value WHERE position = 0"), "run 1, its reading is not what its text says"),
-        (lambda path: forge(path, "UPDATE series SET metric = 'iopss' WHERE metric = 'iops'"), "its readings are not what a parser returns"),
-        (lambda path: forge(path, "UPDATE series SET unit = 'B' WHERE metric = 'iops'"), "its readings are not what a parser returns"),
+        (lambda path: forge(path, "UPDATE series SET metric = 'iopss' WHERE metric = 'iops'"), "its readings are not the result of a parser"),
+        (lambda path: forge(path, "UPDATE series SET unit = 'B' WHERE metric = 'iops'"), "its readings are not the result of a parser"),
         (without_options, "run 1, its reading is not what its text says"),
         (lambda path: say(path, b'"iops": 10', b'"iops": -10'), "run 1, its text says -10.*negative"),
     ],
