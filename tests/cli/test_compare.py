@@ -145,49 +145,47 @@ def test_several_files_a_side(here: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "place"),
     [
-        ((), "needs two sides, none given"),
-        (("a.db", "b.db", "a.db"), "put a glob in quotes"),
-        (("a.db", "c.db", "-b", "b.db"), "put a glob in quotes"),
-        (("a.db", "c.db", "-a", "b.db"), "put a glob in quotes"),
-        (("a.db", "./a.db"), "is on both sides"),
-        (("a.db", "missing.db"), "missing.db: no such file"),
-        (("a.db", "missing"), "no such baseline"),
-        (("a.db", "b.db", "--by", "level=1,2", "-a", "a.db"), "leave -a and -b out"),
-        (
-            ("a.db", "--by", "level"),
-            "--by level: does not name two levels\nhint: name two, as in --by level=1,2; its levels: 1, 2, 3",
-        ),
-        (("a.db", "--by", "level=1,1"), "does not name two levels"),
-        (("a.db", "--by", "level=1,7"), "its levels: 1, 2, 3"),
-        (("a.db", "b.db", "--threshold", "much"), "between 0 and 100"),
-        (("a.db", "b.db", "--threshold", "0"), "between 0 and 100"),
-        (("a.db", "b.db", "--threshold", "rat=5%"), "rate"),
-        (("a.db", "b.db", "--fail-on", "regresed"), "verdicts: regressed, failed, inconclusive, unmatched"),
-        (("a.db", "b.db", "--slo", "1 MB"), "as in 1ms"),
-        (("a.db", "b.db", "--ignore", "level"), "--by level=1,2"),
-        (("a.db", "b.db", "--only", "sweeep"), "did you mean 'sweep'?"),
-        (("a.db", "--by", "level=1,2", "--only", "other"), "sweeps: sweep"),
-        (("a.db", "b.db", "--ignore", "levle"), "did you mean 'level'?"),
-        (("a.db", "b.db", "--threshold", "=5"), "names no metric"),
-        (("a.db", "b.db", "--threshold", "rate="), "between 0 and 100"),
-        (("a.db", "b.db", "--fail-on", ","), "names no verdict"),
-        (("a.db", "b.db", "--into", "confirm"), "add --confirm"),
-        (("a.db", "b.db", "--scratch", "."), "add --confirm"),
-        (("a.db", "b.db", "--allow-write", "/dev/null"), "add --confirm"),
-        (("a.db", "b.db", "-o", "a.db"), "would be replaced"),
+        ((), "compare"),
+        (("a.db", "b.db", "a.db"), "compare"),
+        (("a.db", "c.db", "-b", "b.db"), "compare"),
+        (("a.db", "c.db", "-a", "b.db"), "compare"),
+        (("a.db", "./a.db"), "a.db"),
+        (("a.db", "missing.db"), "missing.db"),
+        (("a.db", "missing"), "missing"),
+        (("a.db", "b.db", "--by", "level=1,2", "-a", "a.db"), "--by"),
+        (("a.db", "--by", "level"), "--by level"),
+        (("a.db", "--by", "level=1,1"), "--by level=1,1"),
+        (("a.db", "--by", "level=1,7"), "--by level=1,7"),
+        (("a.db", "b.db", "--threshold", "much"), "--threshold much"),
+        (("a.db", "b.db", "--threshold", "0"), "--threshold 0"),
+        (("a.db", "b.db", "--threshold", "rat=5%"), "--threshold rat"),
+        (("a.db", "b.db", "--threshold", "=5"), "--threshold =5"),
+        (("a.db", "b.db", "--threshold", "rate="), "--threshold rate="),
+        (("a.db", "b.db", "--fail-on", "regresed"), "--fail-on"),
+        (("a.db", "b.db", "--fail-on", ","), "--fail-on"),
+        (("a.db", "b.db", "--slo", "1 MB"), "--slo 1 MB"),
+        (("a.db", "b.db", "--ignore", "level"), "--ignore level"),
+        (("a.db", "b.db", "--ignore", "levle"), "--ignore levle"),
+        (("a.db", "b.db", "--only", "sweeep"), "--only sweeep"),
+        (("a.db", "--by", "level=1,2", "--only", "other"), "--only other"),
+        (("a.db", "b.db", "--into", "confirm"), "--into"),
+        (("a.db", "b.db", "--scratch", "."), "--scratch"),
+        (("a.db", "b.db", "--allow-write", "/dev/null"), "--allow-write"),
+        (("a.db", "b.db", "-o", "a.db"), "a.db"),
     ],
 )
-def test_mistakes_are_the_user_s_and_show_a_way_on(
-    here: Path, call: Call, words: tuple[str, ...], said: str
+def test_mistakes_are_the_user_s_and_change_no_file(
+    here: Path, call: Call, words: tuple[str, ...], place: str
 ) -> None:
     before = {path: path.read_bytes() for path in here.iterdir()}
 
     with pytest.raises(UserError) as error:
         call("compare", *words)
 
-    assert said in "\n".join(error.value.lines())
+    assert error.value.place.removeprefix(f"{here}/").startswith(place)
+    assert error.value.hint
     assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from parsers.fio.report import bucket
 from parsers.text import decode
 from reports.numbers import (
-    Name,
     Number,
     curve_numbers,
     each_number,
-    histograms,
     peaks,
 )
 from reports.numbers.last_digit import common_step
@@ -43,33 +41,6 @@ def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ..
     return {(n.name.quantity, n.name.part): n for n in found}
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ({"metric": "bandwidth", "part": {"kernel": "triad"}}, "triad bandwidth"),
-        ({"metric": "latency", "statistic": "p99", "part": {"direction": "read"}}, "read latency p99"),
-        ({"metric": "latency", "kind": "idle latency"}, "idle latency"),
-        ({"metric": "latency", "kind": "latency matrix", "part": {"from": 0, "to": 1}}, "latency matrix from 0 to 1"),
-        ({"metric": "bandwidth", "kind": "loaded latency", "part": {"traffic": "2:1", "delay": 100}}, "loaded latency bandwidth at traffic 2:1, delay 100"),
-        ({"metric": "time", "kind": "PingPong", "part": {"nprocs": 2, "message_size": 4096}, "unsaid": (("nprocs", 2),)}, "PingPong time at 4 KiB"),
-        ({"metric": "time_max", "kind": "Alltoall", "part": {"nprocs": 4, "message_size": 8}}, "Alltoall time max at 4 processes, 8 B"),
-        ({"metric": "time_max", "kind": "PingPongMT", "part": {"nprocs": 4}}, "PingPongMT time max at 4 processes"),
-        ({"metric": "latency", "part": {"message_size": 10444}}, "latency at 10444 B"),
-    ],
-)  # fmt: skip
-def test_a_name_in_words(name: dict[str, Any], said: str) -> None:
-    part = tuple(name.pop("part", {}).items())
-    assert Name(unit="ns", better="lower", part=part, **name).words == said
-
-
-@pytest.mark.parametrize(
-    ("metric", "unit", "said"),
-    [("IOPS", "1/s", "IOPS"), ("IOPS at p99 ≤ 1 ms", "1/s", "IOPS"), ("rate", "1/s", "1/s"), ("ratio", "1", ""), ("time", "ns", "ns")],
-)  # fmt: skip
-def test_a_unit_is_said_as_people_say_it(metric: str, unit: str, said: str) -> None:
-    assert Name(metric=metric, unit=unit, better="higher").said_unit == said
-
-
 @pytest.mark.parametrize("tool", ["fio", "imb", "likwid_bench", "mlc", "osu", "poke", "stream"])
 def test_words_tell_the_numbers_of_a_run_apart(make: Any, tmp_path: Path, tool: str) -> None:
     """A number is one of its run by its name, and by what is said of it: those of 2 and of 4 ranks of one text are two."""
@@ -81,15 +52,6 @@ def test_words_tell_the_numbers_of_a_run_apart(make: Any, tmp_path: Path, tool: 
     for run in runs:
         names = [number.name for number in numbers(run)]
         assert len({name.words for name in names}) == len(set(names)) == len(names)
-
-
-def test_stream_gives_its_kernels(make: Any, tmp_path: Path) -> None:
-    found = numbers(run_of(make, tmp_path, "stream", make.stream_text(20000.0, 4)))
-
-    assert [(n.name.part, n.name.quantity, n.name.better) for n in found] == [
-        ((("kernel", kernel),), "bandwidth", "higher") for kernel in ("copy", "scale", "add", "triad")
-    ]
-    assert found[-1].resolution == pytest.approx(0.1 / 20000)
 
 
 def test_imb_gets_its_digits_back_from_the_bandwidth(make: Any, tmp_path: Path) -> None:
@@ -163,29 +125,6 @@ def test_a_bin_is_as_wide_as_fio_makes_it(value: int) -> None:
     low, high = bucket(str(value))
 
     assert bin_width(value) == high - low
-
-
-def test_poke_gives_quantiles_and_its_histogram(make: Any, tmp_path: Path) -> None:
-    run = run_of(make, tmp_path, "poke", make.poke_text(make.sample(20000, 270.0)))
-    found = {n.name.quantity: n for n in numbers(run)}
-
-    assert set(found) == {"latency p50", "latency p95", "latency p99", "latency p99.9"}
-    assert 0 < found["latency p50"].resolution < 0.02
-    ((name, buckets),) = histograms(run)
-    assert name.part == (("target", "memory"), ("op", "read"))
-    assert sum(b.n for b in buckets) == 20000
-
-
-def test_a_program_of_the_user_s_has_the_metrics_with_a_direction(make: Any, tmp_path: Path) -> None:
-    metrics = {
-        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
-        "seed": {"regex": r"seed (\d+)"},
-    }
-    run = run_of(make, tmp_path, "command", "seed 7\nrate 12.5\n", {"command": ["x"], "metrics": metrics})
-
-    assert [(n.name.quantity, n.name.unit, n.value, n.step) for n in numbers(run)] == [
-        ("rate", "B/s", 12.5e6, 1e5)  # the last digit that was printed
-    ]
 
 
 @pytest.mark.parametrize(

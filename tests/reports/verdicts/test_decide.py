@@ -321,16 +321,6 @@ def test_values_that_are_not_finite_are_refused(bad: float) -> None:
         one(STEADY, (1.0, bad))
 
 
-def test_sessions_must_be_those_of_the_runs() -> None:
-    with pytest.raises(ValueError, match="1 sessions for 5 runs"):
-        one(STEADY, STEADY, session_a=("a",))
-
-
-def test_a_threshold_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="above 0"):
-        one(STEADY, STEADY, Rules(threshold=0.0))
-
-
 def test_what_it_takes_follows_the_formula() -> None:
     a, b = (100.0, 103.0, 97.0), (101.0, 104.0, 98.0)
     decision = one(a, b, better="lower")

@@ -183,11 +183,6 @@ def test_two_stages_accuse_one_good_host_of_a_thousand() -> None:
     assert accused <= 20
 
 
-def test_values_that_are_not_finite_are_refused() -> None:
-    with pytest.raises(ValueError, match="finite"):
-        judge_fleet([Metric(key=0, better="lower", values={"a": (math.nan,)})])
-
-
 def test_a_fault_is_there_in_every_run_a_disturbance_is_not() -> None:
     (metric,) = fleet({})
     values = {**metric.values, "n05": (90.0, 90.5, 99.9), "n06": (90.0, 90.5, 91.0)}
