@@ -121,6 +121,7 @@ for _number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 os.environ["PINSWEEP_NO_WARM_UP"] = "1"  # what is tested of a run is the runs; tests of warm-ups take it away
+os.environ["PINSWEEP_INCLUDE"] = "all"
 os.environ["PINSWEEP_ALLOW_DISTURBED"] = "1"  # tests run side by side; tests of disturbance take it away
 
 

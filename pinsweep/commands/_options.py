@@ -136,7 +136,7 @@ allow_disturbed: Decorator = click.option(
 
 def _include(default: str) -> Decorator:
     return click.option(
-        "--include", type=click.Choice(["quiet", "least", "all"]), default=default,
+        "--include", type=click.Choice(["quiet", "least", "all"]), default=default, envvar="PINSWEEP_INCLUDE",
         help=f"Use the quiet runs of a cell, its least disturbed runs if none was quiet, or all runs. [default: {default}]",
     )  # fmt: skip
 

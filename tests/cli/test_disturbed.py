@@ -56,7 +56,8 @@ MEMORY_HOG = "a = bytearray(64 << 20)\nwhile True: b = bytes(a)"
 
 @pytest.fixture(autouse=True)
 def _watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PINSWEEP_ALLOW_DISTURBED", raising=False)
+    for name in ("PINSWEEP_ALLOW_DISTURBED", "PINSWEEP_INCLUDE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @contextmanager

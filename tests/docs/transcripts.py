@@ -78,6 +78,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "XDG_CONFIG_HOME": str(folder / "config"),
         "XDG_DATA_HOME": str(folder / "data"),
         "PINSWEEP_RUNTIME_DIR": str(folder / "runtime"),
+        "PINSWEEP_INCLUDE": "all",
         "PINSWEEP_ALLOW_DISTURBED": "1",  # the tests share the machine
         "COLUMNS": "80",
     }

@@ -54,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
     """answer(*words): what pinsweep prints on stdout, called in the folder of the files."""
     monkeypatch.chdir(folder)
+    monkeypatch.delenv("PINSWEEP_INCLUDE")
 
     def call(*words: str) -> str:
         monkeypatch.setattr("pinsweep.terminal._begun", False)
