@@ -104,12 +104,10 @@ class Watched:
 
 def _foreign(changes: Changes, run: Watched) -> str:
     """Other processes on the run's own CPUs."""
-    found = foreign_s(changes, run)
-    if found is None or found <= _foreign_limit_s(changes, run):
+    seconds = foreign_s(changes, run)
+    if seconds is None or seconds <= _foreign_limit_s(changes, run):
         return ""
-    return (
-        f"other processes used {named_cpus(run.cpus)} for {_seconds(found)} of {_seconds(changes.elapsed_s)}"
-    )
+    return f"other processes used {named_cpus(run.cpus)} for {_seconds(seconds)} of {_seconds(changes.elapsed_s)}"
 
 
 def foreign_s(changes: Changes, run: Watched) -> float | None:
@@ -118,20 +116,20 @@ def foreign_s(changes: Changes, run: Watched) -> float | None:
     All that processes and kernel threads had, less what the run and pinsweep used. The kernel's threads work for a run that
     works with storage: there only time in user mode is compared.
     """
-    own = _own_cpus(changes, run)
-    if not own:
+    cpus = _run_cpus(changes, run)
+    if not cpus:
         return None
     if _works_with_storage(changes, run):
-        return max(0.0, sum(cpu.user_s for cpu in own) - run.user_s - changes.own_s)
-    return max(0.0, sum(cpu.tasks_s for cpu in own) - _cpu_s(changes, run) - changes.own_s)
+        return max(0.0, sum(cpu.user_s for cpu in cpus) - run.user_s - changes.own_s)
+    return max(0.0, sum(cpu.tasks_s for cpu in cpus) - _cpu_s(changes, run) - changes.own_s)
 
 
 def _foreign_limit_s(changes: Changes, run: Watched) -> float:
-    wall_s, own = changes.elapsed_s, _own_cpus(changes, run)
-    background_s = BACKGROUND_SHARE * wall_s * (len(own) - 1)
-    limit_s = max(FOREIGN_SHARE * wall_s, FEW_TICKS * math.sqrt(len(own))) + background_s
+    wall_s, cpus = changes.elapsed_s, _run_cpus(changes, run)
+    background_s = BACKGROUND_SHARE * wall_s * (len(cpus) - 1)
+    limit_s = max(FOREIGN_SHARE * wall_s, FEW_TICKS * math.sqrt(len(cpus))) + background_s
     if _works_with_storage(changes, run):  # times in user mode are samples, one a tick
-        shares = [min(1.0, cpu.user_s / wall_s) for cpu in own]
+        shares = [min(1.0, cpu.user_s / wall_s) for cpu in cpus]
         limit_s = max(limit_s, SIGMAS * math.sqrt(sum(p * (1 - p) for p in shares) * wall_s * TICK_S))
     return limit_s
 
@@ -163,8 +161,8 @@ def _steal(changes: Changes, run: Watched) -> str:
     """The hypervisor gave the CPUs to others. What it does itself for the disk of a run counts as stolen, too, and is not told apart."""
     if _works_with_storage(changes, run):
         return ""
-    own = _own_cpus(changes, run) or list(changes.cpus.values())
-    stolen_s, all_s = sum(cpu.steal_s for cpu in own), changes.elapsed_s * len(own)
+    cpus = _run_cpus(changes, run) or list(changes.cpus.values())
+    stolen_s, all_s = sum(cpu.steal_s for cpu in cpus), changes.elapsed_s * len(cpus)
     if stolen_s <= max(STEAL_SHARE * all_s, FEW_TICKS):
         return ""
     return f"the hypervisor took {_percent(stolen_s / all_s)} of its CPU time"
@@ -194,10 +192,10 @@ def _interrupts(changes: Changes, run: Watched) -> str:
     Their time is a sample, one a tick, and they come in bursts: three standard deviations of what the threshold stands for are allowed,
     with IRQ_BURST ticks a burst.
     """
-    share, own = irq_share(changes, run), _own_cpus(changes, run)
+    share, cpus = irq_share(changes, run), _run_cpus(changes, run)
     if share is None or len(run.usual_irq) < IRQ_LEAST_RUNS:
         return ""
-    all_s, usual = changes.elapsed_s * len(own), statistics.median(run.usual_irq)
+    all_s, usual = changes.elapsed_s * len(cpus), statistics.median(run.usual_irq)
     usual_s = max(IRQ_TIMES * usual * all_s, FEW_TICKS)
     if share <= IRQ_SHARE or share * all_s <= usual_s + SIGMAS * math.sqrt(usual_s * IRQ_BURST * TICK_S):
         return ""
@@ -206,8 +204,8 @@ def _interrupts(changes: Changes, run: Watched) -> str:
 
 def irq_share(changes: Changes, run: Watched) -> float | None:
     """Return the share of its CPUs' time that interrupts and softirqs had; None where that is not known."""
-    own = _own_cpus(changes, run)
-    return sum(cpu.irq_s for cpu in own) / (changes.elapsed_s * len(own)) if own else None
+    cpus = _run_cpus(changes, run)
+    return sum(cpu.irq_s for cpu in cpus) / (changes.elapsed_s * len(cpus)) if cpus else None
 
 
 def _quota(changes: Changes, run: Watched) -> str:
@@ -240,14 +238,14 @@ def _disk(changes: Changes, run: Watched) -> str:
     What a file system writes for a run that writes (its journal) is nobody's in the counters: JOURNAL_BYTES for each block are the run's.
     A run that writes to the device itself has none.
     """
-    own = changes.tool_moved
+    moved = changes.tool_moved
     for disk, name in run.disks.items():
         all_ = changes.disks.get(disk)
-        if all_ is None or own is None or own.read_bytes + own.written_bytes < DISK_OWN_BYTES:
+        if all_ is None or moved is None or moved.read_bytes + moved.written_bytes < DISK_OWN_BYTES:
             continue
-        journal = own.written_bytes * JOURNAL_BYTES // run.unit_bytes if run.unit_bytes else 0
-        others = max(0, all_.read_bytes - own.read_bytes)
-        others += max(0, all_.written_bytes - own.written_bytes - journal)
+        journal = moved.written_bytes * JOURNAL_BYTES // run.unit_bytes if run.unit_bytes else 0
+        others = max(0, all_.read_bytes - moved.read_bytes)
+        others += max(0, all_.written_bytes - moved.written_bytes - journal)
         total = all_.read_bytes + all_.written_bytes
         if others > max(DISK_SHARE * total, DISK_LEAST_B_S * changes.elapsed_s):
             return f"others moved {size_text(others)} on {name} ({_percent(others / total)})"
@@ -288,13 +286,13 @@ def reasons(changes: Changes, run: Watched) -> tuple[Reason, ...]:
 
 def stored(changes: Changes, run: Watched, matches: tuple[Reason, ...]) -> dict[str, Any]:
     """Return what the result file keeps as `counters`: at most 1 kB of JSON, 2 kB with the reasons. What the machine does not count is not there."""
-    own = _own_cpus(changes, run)
+    cpus = _run_cpus(changes, run)
     times = {
         "elapsed_s": changes.elapsed_s,
         "foreign_s": foreign_s(changes, run),
         "neighbours_s": neighbours_s(changes, run),
-        "irq_s": sum(cpu.irq_s for cpu in own) if own else None,
-        "steal_s": sum(cpu.steal_s for cpu in own) if own else None,
+        "irq_s": sum(cpu.irq_s for cpu in cpus) if cpus else None,
+        "steal_s": sum(cpu.steal_s for cpu in cpus) if cpus else None,
         "stopped_s": run.stopped_s if run.stops else None,
         "pinsweep_s": changes.own_s,
         **changes.totals,
@@ -365,7 +363,7 @@ def is_usual(counters: Mapping[str, Any], share: float) -> bool:
 # --- shared ---
 
 
-def _own_cpus(changes: Changes, run: Watched) -> list[CpuTime]:
+def _run_cpus(changes: Changes, run: Watched) -> list[CpuTime]:
     return [changes.cpus[cpu] for cpu in run.cpus if cpu in changes.cpus]
 
 
@@ -379,8 +377,8 @@ def _cpu_s(changes: Changes, run: Watched) -> float:
 
 
 def _works_with_storage(changes: Changes, run: Watched) -> bool:
-    own = changes.tool_moved
-    return bool(run.disks) or (own is not None and own.read_bytes + own.written_bytes > STORAGE_BYTES)
+    moved = changes.tool_moved
+    return bool(run.disks) or (moved is not None and moved.read_bytes + moved.written_bytes > STORAGE_BYTES)
 
 
 def _percent(share: float) -> str:

@@ -29,11 +29,11 @@ LOOKED_MIN_S: Final = 0.1
 class PlacementMonitor:
     """Takes the looks at one run, and says what they show.
 
-    A mismatch counts if late looks in a row hold it: a process that is just starting or ending shows what no one asked for.
+    A mismatch counts if late looks in a row hold it: a process that is just starting or ending shows what no one requested.
     """
 
     def __init__(self, run: PlannedRun) -> None:
-        self._asked = run.placement
+        self._requested = run.placement
         threads = get_tool(run.tool).shape(run.cell.options)[0]
         if threads == "cores" and run.placement:
             threads = len(run.placement.groups[0].cpus)
@@ -50,7 +50,7 @@ class PlacementMonitor:
 
     def look(self, pid: int, *, early: bool) -> bool:
         """Look once; True if all is there and as asked."""
-        assert self._asked is not None
+        assert self._requested is not None
         processes = proof.look(pid)
         if not proof.tool_processes(processes):
             return False
@@ -61,14 +61,14 @@ class PlacementMonitor:
         self._max_threads = max(
             self._max_threads, sum(len(p.threads) for p in proof.tool_processes(processes))
         )
-        settled = proof.settled(self._asked, processes, self._threads)
+        settled = proof.settled(self._requested, processes, self._threads)
         self._settled |= settled
-        found = proof.mismatches(self._asked, processes)
+        mismatches = proof.mismatches(self._requested, processes)
         if early:
-            self._early.append(found if settled else self._lasting(found))
+            self._early.append(mismatches if settled else self._lasting(mismatches))
         else:
-            self._late.append(self._not_coming_right(found))
-        return self._settled and not found
+            self._late.append(self._not_coming_right(mismatches))
+        return self._settled and not mismatches
 
     def has_changed(self) -> bool:
         """Tell whether a thread has another mask than at the last look; by system calls alone."""
@@ -80,7 +80,7 @@ class PlacementMonitor:
 
     def last_look(self, seen: Mapping[str, Any]) -> None:
         """Take what the watchdog saw of the tool's main thread when it had ended (`watchdog.Ended.last`)."""
-        assert self._asked is not None
+        assert self._requested is not None
         self._own_cpus = frozenset(os.sched_getaffinity(0))
         thread = proof.Thread(tid=seen["pid"], cpus=frozenset(seen["cpus"]), last_cpu=None)
         mems = frozenset(seen["mems_allowed"])
@@ -89,9 +89,9 @@ class PlacementMonitor:
             [process]
         ):  # no launcher, which is not placed, nor numactl that started nothing
             self._last = process
-        if self._last is None or thread.cpus != frozenset(self._asked.cpus):
+        if self._last is None or thread.cpus != frozenset(self._requested.cpus):
             # a thread with the whole mask shows that the cpuset still has it; to ask costs two migrations
-            self._allowed = proof.allowed_cpus(self._asked.cpus)
+            self._allowed = proof.allowed_cpus(self._requested.cpus)
 
     def mismatches(self, wall_s: float) -> list[str]:
         """Return what was not as asked of a run of `wall_s` seconds.
@@ -100,7 +100,7 @@ class PlacementMonitor:
         0.2 s on purpose. A run that ended before has to agree in all looks that there were, of ranks in two at least. The last
         look counts alone: nothing comes right any more.
         """
-        ranks = self._asked is not None and len(self._asked.groups) > 1
+        ranks = self._requested is not None and len(self._requested.groups) > 1
         needed = 3 if ranks else 2
         looks: Sequence[list[proof.Mismatch]] = self._late[-needed:]
         if len(looks) < needed:
@@ -114,50 +114,54 @@ class PlacementMonitor:
 
     def seen(self, wall_s: float) -> dict[str, Any] | None:
         """Return what is kept of the looks, with a note where the run of `wall_s` seconds was too short for them."""
-        if self._asked is None:
+        if self._requested is None:
             return None
         within = f"ended within {max(1, math.ceil(wall_s * 1e3))} ms"
-        own = {"orchestrator": format_cpulist(self._own_cpus)}
+        orchestrator = {"orchestrator": format_cpulist(self._own_cpus)}
         if self._processes:
             at_end = {} if self._last is None else {"at_end": {"cpus": format_cpulist(self._last.cpus)}}
-            return {**proof.as_json(self._processes), **at_end, **own}
+            return {**proof.as_json(self._processes), **at_end, **orchestrator}
         if self._last is None:
             return {"note": f"placement not seen ({within})", "processes": []}
-        policy = any(group.membind or group.interleave for group in self._asked.groups)
+        policy = any(group.membind or group.interleave for group in self._requested.groups)
         unseen = ", its memory policy not at all" if policy else ""
-        return {"note": f"at its end only ({within}){unseen}", **proof.as_json([self._last]), **own}
+        return {"note": f"at its end only ({within}){unseen}", **proof.as_json([self._last]), **orchestrator}
 
-    def _lasting(self, found: Sequence[proof.Mismatch]) -> list[proof.Mismatch]:
+    def _lasting(self, mismatches: Sequence[proof.Mismatch]) -> list[proof.Mismatch]:
         """Return what more threads do not put right; nothing of ranks that have not all started."""
-        assert self._asked is not None
-        return [m for m in found if m.of in ("PUs", "cpuset")] if len(self._asked.groups) == 1 else []
+        assert self._requested is not None
+        return (
+            [m for m in mismatches if m.of in ("PUs", "cpuset")] if len(self._requested.groups) == 1 else []
+        )
 
     def _missing_threads(self, wall_s: float) -> Iterator[str]:
-        asked = self._threads * len(self._asked.groups) if self._asked else 0
+        requested = self._threads * len(self._requested.groups) if self._requested else 0
         is_known = wall_s >= LOOKED_MIN_S and self._looked - self._begun >= LOOKED_SHARE * wall_s
-        if is_known and self._max_threads < asked:
-            yield f"threads at once: {self._max_threads} at most, requested {asked}"
+        if is_known and self._max_threads < requested:
+            yield f"threads at once: {self._max_threads} at most, requested {requested}"
 
-    def _not_coming_right(self, found: list[proof.Mismatch]) -> list[proof.Mismatch]:
-        """Return what a late look has found, without what may still come right: all of it in the last looks."""
+    def _not_coming_right(self, mismatches: list[proof.Mismatch]) -> list[proof.Mismatch]:
+        """Return the mismatches of a late look, without what may still come right: all of it in the last looks."""
         if len(self._late) + 2 >= LOOKS:
-            return found
+            return mismatches
         if not self._settled:  # ranks that have not started yet
             return []
         # Intel MPI lifts the policy for some 0.3 s of MPI_Init
-        return [mismatch for mismatch in found if mismatch.of != "policy"]
+        return [mismatch for mismatch in mismatches if mismatch.of != "policy"]
 
     def _at_end(self) -> list[proof.Mismatch]:
         """Return what the last look shows. Of a main thread alone: its PUs and its cpuset."""
-        if self._asked is None:
+        if self._requested is None:
             return []
-        found: list[proof.Mismatch] = []
-        if self._last is not None and len(self._asked.groups) == 1:
-            found = [m for m in proof.mismatches(self._asked, [self._last]) if m.of in ("PUs", "cpuset")]
-        wanted = frozenset(self._asked.cpus)
-        if not found and self._allowed is not None and self._allowed != wanted:
+        mismatches: list[proof.Mismatch] = []
+        if self._last is not None and len(self._requested.groups) == 1:
+            mismatches = [
+                m for m in proof.mismatches(self._requested, [self._last]) if m.of in ("PUs", "cpuset")
+            ]
+        wanted = frozenset(self._requested.cpus)
+        if not mismatches and self._allowed is not None and self._allowed != wanted:
             cpus = format_cpulist(self._allowed) or "none"
-            found.append(
+            mismatches.append(
                 proof.Mismatch("PUs", f"the cpuset allows PUs {cpus}, requested {format_cpulist(wanted)}")
             )
-        return found
+        return mismatches

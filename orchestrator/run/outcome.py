@@ -196,5 +196,5 @@ def error_lines(*texts: str) -> list[str]:
         (line, match) for line in lines if line and line[0] not in _JSON and (match := _ERROR.search(line))
     ]
     shown = (line if match.end() < _LONGEST else line[match.start() - 90 :] for line, match in matches)
-    found = list(dict.fromkeys(_PROCESS.sub("", line)[:_LONGEST] for line in shown))
-    return [line for line in found if not _KILLED.search(line)] or found
+    causes = list(dict.fromkeys(_PROCESS.sub("", line)[:_LONGEST] for line in shown))
+    return [line for line in causes if not _KILLED.search(line)] or causes

@@ -39,14 +39,14 @@ def glance(
         facts["numa_balancing"] = None
     others = {pu.os_index for pu in topology.pus if pu.core is not None} - used - siblings
     processes = busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()])
-    found = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes, used, siblings, others)]
+    findings = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes, used, siblings, others)]
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
-        found += _file_system(scratch, root)
+        findings += _file_system(scratch, root)
     for path in sorted({path for run in runs for path in run.reads if Path(path).is_file()}):  # no devices
-        found += _file_system(Path(path), root, "name a file on the file system to be measured")
+        findings += _file_system(Path(path), root, "name a file on the file system to be measured")
     return [
         *_share(topology, kept),
-        *(finding for finding in dict.fromkeys(found) if finding.level == "warn"),
+        *(finding for finding in dict.fromkeys(findings) if finding.level == "warn"),
     ]
 
 
@@ -55,11 +55,11 @@ def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> l
     sys, proc = root / "sys", root / "proc"
     hot = probe.throttle_counts(sys)
     processes = busy.busy_now(proc, wait_s=EXAMINE_S, spare=[os.getpid()])
-    found = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes)]
-    found += noise.of_throttling(hot, probe.throttle_counts(sys))
-    found += [noise.IRQBALANCE] if busy.is_running("irqbalance", proc) else []
-    found += _file_system(folder, root)
-    return sorted(found, key=lambda finding: finding.level != "warn")
+    findings = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes)]
+    findings += noise.of_throttling(hot, probe.throttle_counts(sys))
+    findings += [noise.IRQBALANCE] if busy.is_running("irqbalance", proc) else []
+    findings += _file_system(folder, root)
+    return sorted(findings, key=lambda finding: finding.level != "warn")
 
 
 def describe(finding: Finding) -> str:
@@ -114,5 +114,5 @@ def _balanced(runs: Iterable[PlannedRun], topology: Topology) -> bool:
 
 
 def _file_system(path: Path, root: Path, *fix: str) -> list[Finding]:
-    found = file_system.file_system_of(path, root)
-    return file_system.findings(found, *fix) if found else []
+    mounted = file_system.file_system_of(path, root)
+    return file_system.findings(mounted, *fix) if mounted else []

@@ -204,15 +204,15 @@ class _Stops:
     def look(self) -> None:
         """Ask for what has changed since; whoever has ended is still to be waited for, and says nothing any more."""
         with contextlib.suppress(ChildProcessError):  # none is left
-            while told := os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
-                stopped, known = told.si_code == os.CLD_STOPPED, told.si_pid in self._now
+            while change := os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
+                stopped, known = change.si_code == os.CLD_STOPPED, change.si_pid in self._now
                 self.times += not known
                 if stopped and not self._now:
                     self._since = time.monotonic()
                 if stopped:
-                    self._now.add(told.si_pid)
+                    self._now.add(change.si_pid)
                 else:
-                    self.over(told.si_pid)
+                    self.over(change.si_pid)
 
     def over(self, pid: int) -> None:
         """It goes on, or has ended."""
