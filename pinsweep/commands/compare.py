@@ -126,9 +126,8 @@ def command(
 ) -> int:  # fmt: skip
     """Compare B with A. Each number is regressed, improved, same or inconclusive.
 
-    A and B are each a result file, a folder, a glob in quotes, or the name of a baseline (`pinsweep baseline`). Cells
-    are matched by their parameters and by where they ran in relative words, so that different machines compare; what
-    has no partner is listed. docs/verdicts.md tells how to read a verdict.
+    A and B are a result file, a folder, a glob in quotes, or a baseline name. Cells are matched by options and relative
+    place, so different machines can be compared. docs/verdicts.md explains the verdicts.
     """
     from reports.compare import formats
     from reports.compare.comparison import Ask, compare

@@ -19,7 +19,7 @@ _FAILS = ("regressed", "failed", "gone", "suspicious")
 
 
 @click.command(
-    short_help="List when the numbers of a host changed, and why.",
+    short_help="List when the numbers of a host changed.",
     epilog="Example: pinsweep history nightly/ -o history.html",
 )
 @_options.results

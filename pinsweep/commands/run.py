@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @_options.as_new
 @click.option(
     "--home", type=_options.FILE, metavar="FILE",
-    help="Send the results to FILE between runs, at most every 30 s. For jobs of --nodes.",
+    help="Send the results of a job of --nodes to FILE between runs, at most every 30 s.",
 )  # fmt: skip
 @_cluster.options(_cluster.run, run=True)
 def command(
