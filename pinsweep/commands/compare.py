@@ -150,55 +150,55 @@ def command(
     if output is not None:
         refuse_output(output, given.files)
     with progress.doing("comparing"):
-        first = found = compare(given.a, given.b, ask, by=given.by)
+        first = result = compare(given.a, given.b, ask, by=given.by)
     if again:
         from orchestrator.run.outcome import Rules
         from orchestrator.store.limits import lift
         from reports.compare.confirm import confirm
 
         lift()
-        found = confirm(
-            found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
+        result = confirm(
+            result, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
             rules=Rules(allow_disturbed=allow_disturbed), version=__version__, argv=sys.argv[1:],
             warm_up=not no_warm_up, tune=tune,
             say=functools.partial(say, err=True), approve=lambda: None if yes else _approve(), on_event=SweepProgress(),
         )  # fmt: skip
     table = document(
-        found,
+        result,
         everything=everything,
         only_changed=only_changed,
         top=top,
-        next_commands=_next(call, found, everything),
+        next_commands=_next(call, result, everything),
     )
     page = output is not None and output.suffix.lower() in (".html", ".htm")
     if output is not None and not page:
-        text = terminal.render(table) + "\n" if form == "table" else formats.render(found, form)
+        text = terminal.render(table) + "\n" if form == "table" else formats.render(result, form)
         write_whole(output, text)
         say(f"wrote  {output}", err=True)
     elif form == "table":
         answer(table)
     else:
-        data(formats.render(found, form))
+        data(formats.render(result, form))
     if output is not None and page:
         from reports.page.document import write_page
 
         with progress.doing("drawing the page"):
-            write_page(document(found, page=True), output, static=static)
+            write_page(document(result, page=True), output, static=static)
         say(f"page  {output}", err=True)
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
-        _append(Path(summary), formats.as_markdown(found))
+        _append(Path(summary), formats.as_markdown(result))
     if form != "table":
-        say_prose(verdict(found), err=True)
+        say_prose(verdict(result), err=True)
     if self_check:
         from reports.verdicts.aa import self_check as check
 
         say_prose(check(first.samples, first.rules).text, err=True)
-    if slo is not None and not any(name.metric.startswith("IOPS at p99") for name in found.verdicts["name"]):
+    if slo is not None and not any(name.metric.startswith("IOPS at p99") for name in result.verdicts["name"]):
         say(f"--slo {slo}: no curve over iodepth has a p99 below and above it on both sides", err=True)
-    if verdicts and found.verdicts.empty:
+    if verdicts and result.verdicts.empty:
         say("nothing was compared: that is a failure with --fail-on", err=True)
         return 1
-    return 1 if found.fails(verdicts) else 0
+    return 1 if result.fails(verdicts) else 0
 
 
 _NOT_NEXT = (
@@ -208,12 +208,12 @@ _NOT_NEXT = (
 """Options that the next command does not repeat: those of the answer, and of fresh runs."""
 
 
-def _next(call: click.Context, found: Comparison, everything: bool) -> list[str]:
+def _next(call: click.Context, result: Comparison, everything: bool) -> list[str]:
     """Return the commands that are useful now."""
     words = ["pinsweep", *_options.typed(call, **dict.fromkeys(_NOT_NEXT))]
-    counts = found.counts
+    counts = result.counts
     texts = []
-    if found.provisional and (counts["regressed"] or counts["inconclusive"]) and not found.again:
+    if result.provisional and (counts["regressed"] or counts["inconclusive"]) and not result.again:
         texts.append(f"To decide:  {shlex.join(words)} --confirm")
     if not everything and (counts["same"] or counts["inconclusive"]):
         texts.append(f"To see all: {shlex.join(words)} --all")
@@ -310,8 +310,8 @@ def _slo(text: str | None) -> float | None:
         return None
     from parsers.units import to_base
 
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]+)\s*", text)
-    factor, unit = to_base(found[2]) if found else (0.0, "")
-    if not found or unit != "ns" or not float(found[1]):
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]+)\s*", text)
+    factor, unit = to_base(match[2]) if match else (0.0, "")
+    if not match or unit != "ns" or not float(match[1]):
         raise UserError(f"--slo {text}", "is not a duration", "as in 1ms, 500us")
-    return float(found[1]) * factor
+    return float(match[1]) * factor

@@ -151,13 +151,13 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "", is_part: 
     numbers, parts, undirected = numbers_of(pairs, sides, ask.slo_ns)
     samples, rules = tuple(_samples(numbers, sides)), _rules(ask, numbers)
     families = judge(samples, rules)
-    alone = [*unmatched(both, matched, crowds, None if by else (a.results, b.results)), *parts]
+    rows = [*unmatched(both, matched, crowds, None if by else (a.results, b.results)), *parts]
     return Comparison(
         a=a,
         b=b,
         verdicts=verdict_frame(numbers.assign(again=False), families),
         pairs=pd.DataFrame.from_dict(pairs, orient="index", columns=list(_PAIR)),
-        unmatched=pd.DataFrame(alone, columns=list(UNMATCHED)),
+        unmatched=pd.DataFrame(rows, columns=list(UNMATCHED)),
         failures=failures(both, matched),
         modes=pd.DataFrame([*mode_shifts(pairs, sides)], columns=list(MODES)),
         fingerprint=_fingerprint(sides, pairs.values(), by, ask.ignore),
@@ -174,10 +174,10 @@ def _pairs(matched: pd.DataFrame, a: pd.DataFrame, b: pd.DataFrame) -> Iterator[
     """Yield the rows of `Comparison.pairs`: the pairs of cells that both have a number."""
     left, right = (dict(zip(side.index, records(side), strict=True)) for side in (a, b))
     for x, y, how in matched[["a", "b", "how"]].itertuples(index=False, name=None):
-        one, other = left[x], right[y]
-        if one["runs"] and other["runs"]:
-            both = {name: (one[name], other[name]) for name in ("key", "labels", "runs")}
-            yield {"sweep": one["sweep"], "tool": one["tool"], "cell": one["cell"], "how": how, **both}
+        first, second = left[x], right[y]
+        if first["runs"] and second["runs"]:
+            both = {name: (first[name], second[name]) for name in ("key", "labels", "runs")}
+            yield {"sweep": first["sweep"], "tool": first["tool"], "cell": first["cell"], "how": how, **both}
 
 
 def verdict_frame(numbers: pd.DataFrame, families: Iterable[Family]) -> pd.DataFrame:
@@ -225,8 +225,8 @@ def _samples(numbers: pd.DataFrame, sides: tuple[Side, Side]) -> Iterator[Sample
             interleaved=_took_turns(runs, sides),
             disturbed=tuple(
                 side.name
-                for side, own, known in zip(sides, runs, disturbed, strict=True)
-                if known.issuperset(own)
+                for side, members, known in zip(sides, runs, disturbed, strict=True)
+                if known.issuperset(members)
             ),
         )
 
@@ -236,9 +236,11 @@ def _took_turns(runs: tuple[Sequence[int], Sequence[int]], sides: tuple[Side, Si
     unknown."""
     if sides[0].results is not sides[1].results:
         return False
-    if any(side.runs["captured"].loc[list(own)].any() for side, own in zip(sides, runs, strict=True)):
+    if any(side.runs["captured"].loc[list(members)].any() for side, members in zip(sides, runs, strict=True)):
         return False
-    a, b = (Counter(side.runs["session"].loc[list(own)]) for side, own in zip(sides, runs, strict=True))
+    a, b = (
+        Counter(side.runs["session"].loc[list(members)]) for side, members in zip(sides, runs, strict=True)
+    )
     return a.keys() == b.keys() and (len(a) == 1 or a == b)
 
 
@@ -276,9 +278,9 @@ def _fingerprint(
         a, b = (differences.listed_values(level_of(runs, name)) for runs in firsts)
         facts[f"{name} (ignored)"] = a, b
     columns = firsts[0]["tool"], firsts[0]["command"], firsts[1]["command"], firsts[0]["captured"]
-    for tool, one, other, captured in zip(*columns, strict=True):
-        if one and other and one != other and (not by or captured):
-            facts.setdefault(f"{tool} command", differing_words(one, other))
+    for tool, first, second, captured in zip(*columns, strict=True):
+        if first and second and first != second and (not by or captured):
+            facts.setdefault(f"{tool} command", differing_words(first, second))
     facts |= differences.programs(sides[0].usable, sides[1].usable)
     sessions = [[side.results.machines[i].session for i in side.sessions.index] for side in sides]
     facts |= differences.hosts(*sessions) | differences.fingerprint(*sessions)

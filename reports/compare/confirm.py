@@ -44,7 +44,7 @@ class Asked:
 
 
 def confirm(
-    found: Comparison, ask: Ask, *, folder: Path, scratch: Path | None, allow_write: Sequence[str], rules: Rules, version: str,
+    result: Comparison, ask: Ask, *, folder: Path, scratch: Path | None, allow_write: Sequence[str], rules: Rules, version: str,
     argv: Sequence[str], warm_up: bool, tune: bool, say: Callable[[str], None], approve: Callable[[], None], on_event: Callable[[Event], None],
 ) -> Comparison:  # fmt: skip
     """Return the comparison with the verdicts of fresh runs, whose files are in `folder` afterwards. I/O.
@@ -53,14 +53,14 @@ def confirm(
     then. Raises UserError if side B cannot be measured here or the folder not be written, KeyboardInterrupt if the user
     stopped the runs.
     """
-    wanted = asked(found)
+    wanted = asked(result)
     if not wanted.cells:
         say("no number looks changed: nothing is measured again")
-        return found
+        return result
     rerun = prepare_again(
         wanted.cells, folder=folder, scratch=scratch, allow_write=allow_write, seed=secrets.randbelow(2**31), warm_up=warm_up, tune=tune
     )  # fmt: skip
-    for line in announce(found, wanted, rerun):
+    for line in announce(result, wanted, rerun):
         say(line)
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "see the reasons above")
@@ -86,7 +86,7 @@ def confirm(
         say(f"fresh runs  {path}")
     if fresh.summary.stopped:
         raise KeyboardInterrupt
-    return confirmed(found, wanted, rerun, load(fresh.a) if fresh.a else None, load(fresh.b), ask)
+    return confirmed(result, wanted, rerun, load(fresh.a) if fresh.a else None, load(fresh.b), ask)
 
 
 def _command(run: PlannedRun) -> str:
@@ -110,16 +110,16 @@ def _make(folder: Path) -> None:
         raise UserError(f"--into {folder}", "cannot be written", "name another folder")
 
 
-def asked(found: Comparison) -> Asked:
+def asked(result: Comparison) -> Asked:
     """Return the cells of the numbers that look changed: two thirds of the threshold, to either side."""
-    screened = {decision.key: decision for decision in screen(found.families)}
-    pairs_of, runs_of = found.verdicts["pairs"].to_dict(), found.pairs["runs"].to_dict()
+    screened = {decision.key: decision for decision in screen(result.families)}
+    pairs_of, runs_of = result.verdicts["pairs"].to_dict(), result.pairs["runs"].to_dict()
     repeats: dict[int, int] = {}
     for key, decision in screened.items():
         for pair in pairs_of[key]:
             repeats[pair] = max(repeats.get(pair, 0), fresh_repeats(decision))
     cells = tuple(
-        Pair(a=_cell(found.a, runs_of[pair][0]), b=_cell(found.b, runs_of[pair][1]), repeats=n)
+        Pair(a=_cell(result.a, runs_of[pair][0]), b=_cell(result.b, runs_of[pair][1]), repeats=n)
         for pair, n in repeats.items()
     )
     return Asked(keys=frozenset(screened), pairs=tuple(repeats), cells=cells)
@@ -132,7 +132,7 @@ def _cell(side: Side, runs: Sequence[int]) -> CellRef:
 
 
 def confirmed(
-    found: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask
+    result: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask
 ) -> Comparison:
     """Return the comparison with the verdicts and values of the fresh runs. a: fresh results of the cells that both
     sides were measured for."""
@@ -140,19 +140,19 @@ def confirmed(
 
     right = side("B", fmt.words(b.paths), b)
     left = side("A", fmt.words(a.paths), a) if a is not None else None
-    only_b, samples = _fresh(found, wanted, (found.a, right), rerun.only_b, ask)
+    only_b, samples = _fresh(result, wanted, (result.a, right), rerun.only_b, ask)
     turns, in_turns = (
-        _fresh(found, wanted, (left, right), rerun.interleaved, ask) if left else (only_b[:0], [])
+        _fresh(result, wanted, (left, right), rerun.interleaved, ask) if left else (only_b[:0], [])
     )
     samples += [dataclasses.replace(sample, interleaved=True) for sample in in_turns]
-    families = settle(found.families, samples, found.rules, asked=wanted.keys)
+    families = settle(result.families, samples, result.rules, asked=wanted.keys)
     fresh = pd.concat([only_b, turns])
-    changed = found.verdicts.loc[fresh.index].assign(**{name: fresh[name] for name in _OF_RUNS}, again=True)
-    verdicts = verdict_frame(pd.concat([found.verdicts.drop(fresh.index), changed]).sort_index(), families)
+    changed = result.verdicts.loc[fresh.index].assign(**{name: fresh[name] for name in _OF_RUNS}, again=True)
+    verdicts = verdict_frame(pd.concat([result.verdicts.drop(fresh.index), changed]).sort_index(), families)
     sample_of = {sample.key: sample for sample in samples}
-    again = _again(found, wanted, rerun, verdicts, (len(turns), len(only_b)))
+    again = _again(result, wanted, rerun, verdicts, (len(turns), len(only_b)))
     return dataclasses.replace(
-        found, verdicts=verdicts, families=families, samples=tuple(sample_of.get(s.key, s) for s in found.samples),
+        result, verdicts=verdicts, families=families, samples=tuple(sample_of.get(s.key, s) for s in result.samples),
         again=dataclasses.replace(again, sides=(*([left] if left else []), right)),
     )  # fmt: skip
 
@@ -172,22 +172,26 @@ _OF_RUNS = [
 
 
 def _fresh(
-    found: Comparison, wanted: Asked, sides: tuple[Side, Side], cells: Collection[int], ask: Ask
+    result: Comparison, wanted: Asked, sides: tuple[Side, Side], cells: Collection[int], ask: Ask
 ) -> tuple[pd.DataFrame, list[Sample]]:
-    """Return the columns and samples of fresh runs of some cells, by the keys of `found`. A curve over others, too, is
+    """Return the columns and samples of fresh runs of some cells, by the keys of `result`. A curve over others, too, is
     left out: half of it would be old."""
-    pairs = found.pairs.loc[[wanted.pairs[index] for index in cells]]
+    pairs = result.pairs.loc[[wanted.pairs[index] for index in cells]]
     a, b = (
-        _of_cells(one, stored, [runs[n][0] for runs in pairs["runs"]])
-        for n, (one, stored) in enumerate(zip(sides, (found.a, found.b), strict=True))
+        _of_cells(side, stored, [runs[n][0] for runs in pairs["runs"]])
+        for n, (side, stored) in enumerate(zip(sides, (result.a, result.b), strict=True))
     )
     if a.usable.empty or b.usable.empty:
-        return found.verdicts.loc[[], _OF_RUNS], []
+        return result.verdicts.loc[[], _OF_RUNS], []
     # thresholds of a metric are in the first comparison's rules; the metric may be missing here
-    again = compare(a, b, dataclasses.replace(ask, thresholds={}), by=found.by, is_part=True)
-    looked = found.verdicts.loc[[*wanted.keys]]
-    keys = {identity: key for key, identity in _identities(found.pairs, looked).items()}
-    new = {key: keys[one] for key, one in _identities(again.pairs, again.verdicts).items() if one in keys}
+    again = compare(a, b, dataclasses.replace(ask, thresholds={}), by=result.by, is_part=True)
+    looked = result.verdicts.loc[[*wanted.keys]]
+    keys = {identity: key for key, identity in _identities(result.pairs, looked).items()}
+    new = {
+        key: keys[identity]
+        for key, identity in _identities(again.pairs, again.verdicts).items()
+        if identity in keys
+    }
     samples = [
         dataclasses.replace(s, key=new[s.key], interleaved=False) for s in again.samples if s.key in new
     ]
@@ -198,8 +202,8 @@ def _of_cells(side: Side, stored: Side, runs: Sequence[int]) -> Side:
     """Return a side with its runs of the cells of some stored runs alone."""
     cell = ["point_id", "relation"]
     wanted = stored.runs[cell].loc[list(runs)].drop_duplicates()
-    kept = side.runs[cell].reset_index().merge(wanted, on=cell)["run"]
-    return dataclasses.replace(side, runs=side.runs[side.runs.index.isin(kept)])
+    members = side.runs[cell].reset_index().merge(wanted, on=cell)["run"]
+    return dataclasses.replace(side, runs=side.runs[side.runs.index.isin(members)])
 
 
 def _identities(pairs: pd.DataFrame, rows: pd.DataFrame) -> dict[int, Hashable]:
@@ -211,7 +215,7 @@ def _identities(pairs: pd.DataFrame, rows: pd.DataFrame) -> dict[int, Hashable]:
 
 
 def _again(
-    found: Comparison, wanted: Asked, rerun: Rerun, verdicts: pd.DataFrame, numbers: tuple[int, int]
+    result: Comparison, wanted: Asked, rerun: Rerun, verdicts: pd.DataFrame, numbers: tuple[int, int]
 ) -> Again:
     """Return what was measured again, without its sides. numbers: how many have fresh runs of both sides, and of B
     alone."""
@@ -228,32 +232,32 @@ def _again(
         only_b=numbers[1],
         stored=sum(not measured.isdisjoint(pairs) for pairs in verdicts.loc[~looked, "pairs"]),
         not_repeatable=tuple(
-            (*_cell_of_b(found, wanted, i), reason) for i, reason in rerun.not_repeatable.items()
+            (*_cell_of_b(result, wanted, i), reason) for i, reason in rerun.not_repeatable.items()
         ),
     )
 
 
-def _cell_of_b(found: Comparison, wanted: Asked, index: int) -> tuple[str, str]:
+def _cell_of_b(result: Comparison, wanted: Asked, index: int) -> tuple[str, str]:
     """Return sweep and cell, as B has them."""
-    runs = found.pairs["runs"].loc[wanted.pairs[index]]
-    sweep, cell = found.b.runs[["sweep", "cell"]].loc[runs[1][0]]
+    runs = result.pairs["runs"].loc[wanted.pairs[index]]
+    sweep, cell = result.b.runs[["sweep", "cell"]].loc[runs[1][0]]
     return str(sweep), str(cell)
 
 
-def announce(found: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
+def announce(result: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
     """Return what will be measured again, and which cells cannot be."""
     cells = [(len(rerun.interleaved), "both sides in turns"), (len(rerun.only_b), "B only")]
     plans = [f"{fmt.plural(n, 'cell')} with {how}" for n, how in cells if n] or [
         "no cell can be measured again"
     ]
     lines = [
-        f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(len(found.verdicts))} may have changed: {fmt.words(plans)}"
+        f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(len(result.verdicts))} may have changed: {fmt.words(plans)}"
     ]
     if rerun.only_b:
         lines.append(f"A is not measured again: {rerun.why_only_b}")
-    for reason, own in group_by(rerun.not_repeatable, rerun.not_repeatable.__getitem__).items():
-        more = f" and {len(own) - 1} more" if len(own) > 1 else ""
+    for reason, indexes in group_by(rerun.not_repeatable, rerun.not_repeatable.__getitem__).items():
+        more = f" and {len(indexes) - 1} more" if len(indexes) > 1 else ""
         lines.append(
-            f"cannot be measured again: {' '.join(_cell_of_b(found, wanted, own[0]))}{more}: {reason}"
+            f"cannot be measured again: {' '.join(_cell_of_b(result, wanted, indexes[0]))}{more}: {reason}"
         )
     return lines

@@ -43,7 +43,7 @@ NUMBERS: Final = (
 
 
 def document(
-    found: Comparison,
+    result: Comparison,
     *,
     everything: bool = False,
     only_changed: bool = False,
@@ -54,81 +54,81 @@ def document(
     """Return the answer of `compare`. everything: all numbers. top: at most so many of each verdict. page: with figures
     and details."""
     most = EVERY if everything else MAX_ROWS
-    rows = _shown(found, everything=everything, only_changed=only_changed, top=top)
+    rows = _shown(result, everything=everything, only_changed=only_changed, top=top)
     few = MAX_ROWS if rows["verdict"].isin(_CHANGED).any() else MAX_OPEN
-    differences = [(line.what, line.a, line.b) for line in found.fingerprint.differences]
+    differences = [(line.what, line.a, line.b) for line in result.fingerprint.differences]
     blocks: list[Block] = [
-        _sides(found),
+        _sides(result),
         Table(
             columns=_columns(fact="differs", a="A", b="B"), rows=tuple(differences), id="differs", most=most
         ),
-        Text(verdict(found)),
-        *(Text(text, "warning") for text in warnings(found)),
-        _failures(found, most),
-        numbers(found, rows, few if top is None and not everything else EVERY, advice=everything),
-        *(Text(text, "warning") for text in flags(found)),
+        Text(verdict(result)),
+        *(Text(text, "warning") for text in warnings(result)),
+        _failures(result, most),
+        numbers(result, rows, few if top is None and not everything else EVERY, advice=everything),
+        *(Text(text, "warning") for text in flags(result)),
     ]
     if not only_changed:
-        blocks += [_modes(found, most), _unmatched(found, most)]
+        blocks += [_modes(result, most), _unmatched(result, most)]
     blocks += [Text(command, "next") for command in next_commands]
     if page:
         from reports.compare.figures import figures
 
-        others = found.verdicts[~found.verdicts["verdict"].isin(_CHANGED)]
-        drawn: list[Block] = [*figures(found)]
+        others = result.verdicts[~result.verdicts["verdict"].isin(_CHANGED)]
+        drawn: list[Block] = [*figures(result)]
         blocks += [Heading("Figures"), *drawn] if drawn else []
-        blocks += [Fold("Other numbers", (numbers(found, others, EVERY, advice=True),)), _about(found)]
+        blocks += [Fold("Other numbers", (numbers(result, others, EVERY, advice=True),)), _about(result)]
     shown = [block for block in blocks if not isinstance(block, Table) or block.rows]
-    return Document(title=title(found) if page else "", blocks=tuple(shown))
+    return Document(title=title(result) if page else "", blocks=tuple(shown))
 
 
-def title(found: Comparison) -> str:
-    return f"Comparison: {found.b.title} against {found.a.title}"
+def title(result: Comparison) -> str:
+    return f"Comparison: {result.b.title} against {result.a.title}"
 
 
-def word(found: Comparison, verdict: str) -> str:
+def word(result: Comparison, verdict: str) -> str:
     """Return a verdict as people read it: another machine is worse or better, and has not regressed; "one run" without
     a verdict."""
-    return (verdict if found.one_machine else _OF_TWO.get(verdict, verdict)) or "one run"
+    return (verdict if result.one_machine else _OF_TWO.get(verdict, verdict)) or "one run"
 
 
-def verdict(found: Comparison) -> str:
+def verdict(result: Comparison) -> str:
     """Return the first line: "6 of 20 numbers regressed, 1 improved, 13 inconclusive"."""
-    total, counts = len(found.verdicts), found.counts
+    total, counts = len(result.verdicts), result.counts
     if not total:
         return "No number is on both sides."
-    first = f"{counts['regressed']} of {fmt.plural(total, 'number')} {word(found, 'regressed')}"
-    others = [(counts[verdict], word(found, verdict)) for verdict in VERDICTS[1:]]
+    first = f"{counts['regressed']} of {fmt.plural(total, 'number')} {word(result, 'regressed')}"
+    others = [(counts[verdict], word(result, verdict)) for verdict in VERDICTS[1:]]
     others.append((total - sum(counts.values()), "with one run on a side"))
     return ", ".join([first, *(f"{fmt.count(n)} {text}" for n, text in others if n)])
 
 
-def warnings(found: Comparison) -> Iterator[str]:
+def warnings(result: Comparison) -> Iterator[str]:
     """Yield what must be known before the numbers are read."""
-    if found.again:
-        yield found.again.text
-    if (found.verdicts["provisional"].astype(bool) & (found.verdicts["verdict"] != "inconclusive")).any():
-        assumed = " (1 % assumed)" if any(f.tau_source == "assumed" for f in found.families) else ""
+    if result.again:
+        yield result.again.text
+    if (result.verdicts["provisional"].astype(bool) & (result.verdicts["verdict"] != "inconclusive")).any():
+        assumed = " (1 % assumed)" if any(f.tau_source == "assumed" for f in result.families) else ""
         yield f"Provisional: with one session per side, day-to-day noise is unknown{assumed}."
-    for text in found.programs:
+    for text in result.programs:
         yield f"Different programs: {text}."
-    if found.undirected:
-        yield f"Not compared: {fmt.words(found.undirected)}. Add `better` in the experiment."
-    unsure = found.verdicts["unsure"][found.verdicts["unsure"].map(bool)]
+    if result.undirected:
+        yield f"Not compared: {fmt.words(result.undirected)}. Add `better` in the experiment."
+    unsure = result.verdicts["unsure"][result.verdicts["unsure"].map(bool)]
     if len(unsure):
-        sides = " and ".join(sorted({side for own in unsure for side in own}))
+        sides = " and ".join(sorted({side for sides in unsure for side in sides}))
         yield f"All runs of {sides} were disturbed for {fmt.plural(len(unsure), 'number')}."
-    times = [side.sessions["time"] for side in (found.a, found.b)]
-    if found.one_machine and all((own > 0).all() for own in times) and times[1].max() < times[0].min():
+    times = [side.sessions["time"] for side in (result.a, result.b)]
+    if result.one_machine and all((time > 0).all() for time in times) and times[1].max() < times[0].min():
         yield "B was measured before A."
-    yield from (f"Wrong clock: {text}." for text in found.clocks)
+    yield from (f"Wrong clock: {text}." for text in result.clocks)
 
 
-def flags(found: Comparison) -> Iterator[str]:
+def flags(result: Comparison) -> Iterator[str]:
     """Yield "4 numbers are flagged: repeats differ widely (G11)", with the check that flags most."""
     titles = {check.id: check.title for check in checks()}
     flagged = [
-        *filter(None, map(joined, zip(found.verdicts["flags_a"], found.verdicts["flags_b"], strict=True)))
+        *filter(None, map(joined, zip(result.verdicts["flags_a"], result.verdicts["flags_b"], strict=True)))
     ]
     ids = [id for id, _ in Counter(id for text in flagged for id in checks_of(text)).most_common()]
     names = [f"{titles.get(id, id)} ({id})" for id in ids[:1]]
@@ -137,10 +137,10 @@ def flags(found: Comparison) -> Iterator[str]:
         yield f"{fmt.plural(len(flagged), 'number')} {'is' if len(flagged) == 1 else 'are'} flagged: {fmt.words([*names, *more])}"
 
 
-def _shown(found: Comparison, *, everything: bool, only_changed: bool, top: int | None) -> pd.DataFrame:
+def _shown(result: Comparison, *, everything: bool, only_changed: bool, top: int | None) -> pd.DataFrame:
     """Return the rows of a terminal: what changed; everything, or some of each verdict, if the user wants them; else
     what is open."""
-    rows = found.verdicts
+    rows = result.verdicts
     changed = rows[rows["verdict"].isin(_CHANGED)]
     if only_changed or (not everything and top is None and len(changed)):
         rows = changed
@@ -149,27 +149,29 @@ def _shown(found: Comparison, *, everything: bool, only_changed: bool, top: int 
     return rows if top is None else rows.groupby("verdict", sort=False).head(top)
 
 
-def numbers(found: Comparison, rows: pd.DataFrame, most: int, *, advice: bool = False) -> Table:
+def numbers(result: Comparison, rows: pd.DataFrame, most: int, *, advice: bool = False) -> Table:
     """Return a row per number: regressed, worst first; improved, best first; then the others. advice: with what would
     decide them."""
     parts = [(verdict, rows[rows["verdict"] == verdict]) for verdict in _ORDER]
-    every = [row for verdict, own in parts for row in records(own[::-1] if verdict == "improved" else own)]
+    every = [
+        row for verdict, group in parts for row in records(group[::-1] if verdict == "improved" else group)
+    ]
     advice = advice and any(row["advice"] for row in every)
     marks = [joined([row["flags_a"], row["flags_b"]]) for row in every]
     return Table(
         columns=(*NUMBERS, *(_columns(advice="what decides it") if advice else ())),
-        rows=tuple((*_number(found, row), *([row["advice"] or ""] if advice else [])) for row in every),
+        rows=tuple((*_number(result, row), *([row["advice"] or ""] if advice else [])) for row in every),
         flags=tuple(marks) if any(marks) else (),
         id="numbers",
         most=most,
     )
 
 
-def _number(found: Comparison, row: Mapping[str, Any]) -> tuple[Value, ...]:
+def _number(result: Comparison, row: Mapping[str, Any]) -> tuple[Value, ...]:
     """Return the cells of `NUMBERS` of a row."""
     name = row["name"]
     values = [Quantity(row[side], name.said_unit, row["step"]) for side in ("median_a", "median_b")]
-    return word(found, row["verdict"]), where(row), name.words, *values, _change(row), _interval(row)
+    return word(result, row["verdict"]), where(row), name.words, *values, _change(row), _interval(row)
 
 
 def where(row: Mapping[str, Any]) -> str:
@@ -196,10 +198,10 @@ def describe_change(row: Mapping[str, Any]) -> str:
     return f"from {a} to {b}, {grid.text(_change(row), '%', signed=True)}{between}{flagged}"
 
 
-def _sides(found: Comparison) -> Table:
+def _sides(result: Comparison) -> Table:
     """Return a row per side; without a column that says nothing: of one session, of no excluded run."""
-    rows = [_side(side.name, side) for side in (found.a, found.b)]
-    rows += [_side(f"{side.name}, again", side) for side in (found.again.sides if found.again else ())]
+    rows = [_side(side.name, side) for side in (result.a, result.b)]
+    rows += [_side(f"{side.name}, again", side) for side in (result.again.sides if result.again else ())]
     least = {"sessions": 1, "excluded": 0, "failed": 0}
     shown = [name for name in rows[0] if any(row[name] != least.get(name) for row in rows)]
     columns = tuple(Column(name=name) for name in shown)
@@ -221,8 +223,8 @@ def _listed(id: str, title: str, rows: pd.DataFrame, columns: Sequence[Column], 
     return Table.from_frame(rows.assign(cell=cells), *columns, id=id, title=title, most=most)
 
 
-def _failures(found: Comparison, most: int) -> Table:
-    rows = found.failures
+def _failures(result: Comparison, most: int) -> Table:
+    rows = result.failures
     counts = {
         side: [f"{n} of {runs}" for n, runs in zip(rows[f"failed_{side}"], rows[f"runs_{side}"], strict=True)]
         for side in "ab"
@@ -231,7 +233,7 @@ def _failures(found: Comparison, most: int) -> Table:
     return _listed("failures", "Failed runs", rows.assign(**counts), columns, most)
 
 
-def _modes(found: Comparison, most: int) -> Table:
+def _modes(result: Comparison, most: int) -> Table:
     shares = (Column(name=f"share_{side}", title=side.upper(), unit="%") for side in "ab")
     columns = (
         *_columns(cell="", number=""),
@@ -239,11 +241,11 @@ def _modes(found: Comparison, most: int) -> Table:
         *shares,
         *_columns(by_chance="may be chance"),
     )
-    return _listed("modes", "Modes whose share moved", found.modes, columns, most)
+    return _listed("modes", "Modes whose share moved", result.modes, columns, most)
 
 
-def _unmatched(found: Comparison, most: int) -> Table:
-    rows = found.unmatched.replace({"numbers": {"": "all"}})
+def _unmatched(result: Comparison, most: int) -> Table:
+    rows = result.unmatched.replace({"numbers": {"": "all"}})
     columns = _columns(side="only in", cell="", numbers="", reason="", detail="")
     return _listed("unmatched", "Not compared", rows, columns, most)
 
@@ -254,7 +256,7 @@ _ABOUT: Final = (
 )
 
 
-def _about(found: Comparison) -> Fold:
+def _about(result: Comparison) -> Fold:
     """Return how the verdicts were made: noise between sessions, and cells that were matched otherwise than as
     written."""
     columns = (
@@ -271,11 +273,11 @@ def _about(found: Comparison) -> Fold:
             f.median_ratio and f.median_ratio - 1,
             f.tau,
             f.tau_source,
-            found.rules.threshold_of(f.name),
+            result.rules.threshold_of(f.name),
         )
-        for f in found.families
+        for f in result.families
     ]
-    ways = tuple((str(how), int(n)) for how, n in found.pairs["how"].value_counts().items())
+    ways = tuple((str(how), int(n)) for how, n in result.pairs["how"].value_counts().items())
     families = Table(columns=columns, rows=tuple(rows), most=EVERY)
     matched = Table(columns=_columns(how="cells matched by", cells=""), rows=ways)
     return Fold("How the verdicts were made", (Text(_ABOUT), families, matched))

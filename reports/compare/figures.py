@@ -36,21 +36,21 @@ _FOREST: Final = Chart(
 )
 
 
-def figures(found: Comparison) -> Iterator[Figure]:
+def figures(result: Comparison) -> Iterator[Figure]:
     """Yield the changes, worst first, then the curves of each sweep."""
-    if forest := _forest(found):
+    if forest := _forest(result):
         yield forest
-    rows = [row for row in records(found.verdicts) if not row["name"].derived]
+    rows = [row for row in records(result.verdicts) if not row["name"].derived]
     sweeps = group_by(rows, lambda row: (row["tool"], row["sweep"])).values()
-    curves = [figure for own in sweeps for figure in _curves(found, own)]
+    curves = [figure for group in sweeps for figure in _curves(result, group)]
     yield from curves[:MAX_FIGURES]
 
 
-def _forest(found: Comparison) -> Figure | None:
+def _forest(result: Comparison) -> Figure | None:
     """Return the numbers that changed; without any, the first of all."""
     from parsers.frames import pd
 
-    verdicts = found.verdicts[found.verdicts["low"].notna()]
+    verdicts = result.verdicts[result.verdicts["low"].notna()]
     changed = verdicts[verdicts["verdict"].isin(["regressed", "improved"])]
     rows = (changed if len(changed) else verdicts)[:MAX_FOREST]
     points = {
@@ -64,29 +64,31 @@ def _forest(found: Comparison) -> Figure | None:
 _ENDS: Final = {"value": "ratio", "low": "low", "high": "high"}
 
 
-def _curves(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+def _curves(result: Comparison, rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
     """Return A and B over the axis of a sweep: first the quantities that the tool names."""
     heads = numbers.drawn(rows[0]["tool"])
     families = group_by(rows, lambda row: (row["name"].title, row["name"].unit))
     ordered = sorted(families.items(), key=lambda family: (*heads, family[0][0]).index(family[0][0]))
-    drawn = (_curve(found, own) for _, own in ordered)
+    drawn = (_curve(result, group) for _, group in ordered)
     return [*itertools.islice(filter(None, drawn), MAX_OF_SWEEP)]
 
 
-def _curve(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
+def _curve(result: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
     """Return one quantity over the axis or label with the most numbers as values, three or more; None without one."""
     values: dict[str, set[Any]] = {}
     for row in rows:
         for label, value in (*row["axes"].items(), *row["name"].part):
             values.setdefault(label, set()).add(value)
     numeric = [
-        k for k, own in values.items() if len(own) > 2 and all(isinstance(v, int | float) for v in own)
+        k
+        for k, levels in values.items()
+        if len(levels) > 2 and all(isinstance(v, int | float) for v in levels)
     ]
     if not numeric:
         return None
     axis = max(numeric, key=lambda label: len(values[label]))
     name, sweep, levels = rows[0]["name"], rows[0]["sweep"], [level for level in values[axis] if level > 0]
-    frame = _points(found, rows)
+    frame = _points(result, rows)
     chart = Chart(
         id=anchor(f"{sweep}-{name.title}"),
         title=fmt.sentence(f"{name.title} by {axis.replace('_', ' ')}"),
@@ -103,11 +105,11 @@ def _curve(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | Non
     return vega.figure(chart, frame)
 
 
-def _points(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _points(result: Comparison, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a row per value of a run, with a column per axis and label."""
     from parsers.frames import pd
 
-    titles = {"a": f"A, {found.a.title}", "b": f"B, {found.b.title}"}
+    titles = {"a": f"A, {result.a.title}", "b": f"B, {result.b.title}"}
     return pd.DataFrame(
         [
             {

@@ -25,30 +25,30 @@ _MAX_ANNOTATIONS: Final = 10
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x84\x86-\x9f]")
 
 
-def render(found: Comparison, form: str) -> str:
+def render(result: Comparison, form: str) -> str:
     """Return the comparison as "json", "markdown", "junit" or "github"; it ends with a line end."""
-    return {"json": as_json, "markdown": as_markdown, "junit": as_junit, "github": as_github}[form](found)
+    return {"json": as_json, "markdown": as_markdown, "junit": as_junit, "github": as_github}[form](result)
 
 
-def as_json(found: Comparison) -> str:
+def as_json(result: Comparison) -> str:
     """Return everything, in base units."""
-    counts, again = found.counts, found.again
-    undecided = len(found.verdicts) - sum(counts.values())
+    counts, again = result.counts, result.again
+    undecided = len(result.verdicts) - sum(counts.values())
     answer = {
         "schema": 1,
-        "sentence": verdict(found),
-        "a": _side(found.a),
-        "b": _side(found.b),
-        "by": found.by or None,
+        "sentence": verdict(result),
+        "a": _side(result.a),
+        "b": _side(result.b),
+        "by": result.by or None,
         "again": _again(again) if again else None,
-        "across_programs": list(found.programs),
-        "provisional": found.provisional,
-        "clocks": found.clocks,
-        "counts": {**counts, "no_verdict": undecided, "unmatched": len(found.unmatched)},
+        "across_programs": list(result.programs),
+        "provisional": result.provisional,
+        "clocks": result.clocks,
+        "counts": {**counts, "no_verdict": undecided, "unmatched": len(result.unmatched)},
         "fingerprint": {
-            "differs": [dataclasses.asdict(line) for line in found.fingerprint.differences],
-            "agrees": list(found.fingerprint.agreed),
-            "unknown": list(found.fingerprint.unknown),
+            "differs": [dataclasses.asdict(line) for line in result.fingerprint.differences],
+            "agrees": list(result.fingerprint.agreed),
+            "unknown": list(result.fingerprint.unknown),
         },
         "families": [
             {
@@ -56,21 +56,21 @@ def as_json(found: Comparison) -> str:
                     name: getattr(family, name)
                     for name in ("name", "counts", "median_ratio", "tau", "tau_source")
                 },
-                "threshold": found.rules.threshold_of(family.name),
+                "threshold": result.rules.threshold_of(family.name),
             }
-            for family in found.families
+            for family in result.families
         ],
-        "cells": [_row(row, again.keys if again else ()) for row in records(found.verdicts)],
-        "unmatched": records(found.unmatched.drop(columns="kind")),
+        "cells": [_row(row, again.keys if again else ()) for row in records(result.verdicts)],
+        "unmatched": records(result.unmatched.drop(columns="kind")),
         "failures": [
             {name: row[name] for name in ("side", "sweep", "cell", "reason")}
             | {side: {"failed": row[f"failed_{side}"], "runs": row[f"runs_{side}"]} for side in "ab"}
-            for row in records(found.failures)
+            for row in records(result.failures)
         ],
         "modes": [
             {"name": f"{where(row)}: {row['number']}", "unit": "ns", "disturbed": checks_of(row["disturbed"])}
             | {name: row[name] for name in ("at", "share_a", "share_b", "by_chance")}
-            for row in records(found.modes)
+            for row in records(result.modes)
         ],
     }
     return json_text(answer)
@@ -169,12 +169,12 @@ def _row(row: Mapping[str, Any], asked: Collection[Hashable]) -> dict[str, Any]:
     }
 
 
-def as_markdown(found: Comparison) -> str:
+def as_markdown(result: Comparison) -> str:
     """Return the answer for a pull request or a wiki."""
-    return markdown.render(Document(title=title(found), blocks=document(found).blocks))
+    return markdown.render(Document(title=title(result), blocks=document(result).blocks))
 
 
-def as_junit(found: Comparison) -> str:
+def as_junit(result: Comparison) -> str:
     """Return a suite per kind of number and a case per number: a regression is a failure, a number without a verdict is
     skipped.
 
@@ -185,22 +185,22 @@ def as_junit(found: Comparison) -> str:
 
     outcomes = {"regressed": Failure, "inconclusive": Skipped, "": Skipped}
     rows: list[tuple[str, str, str, str, Any]] = []
-    for row in records(found.verdicts):
+    for row in records(result.verdicts):
         advice = f"; {row['advice']}" if row["advice"] else ""
-        text = f"{word(found, row['verdict'])}: {describe_change(row)}{advice}"
+        text = f"{word(result, row['verdict'])}: {describe_change(row)}{advice}"
         rows.append((row["family"], where(row), row["name"].words, text, outcomes.get(row["verdict"])))
-    for row in records(found.broken):
+    for row in records(result.broken):
         text = f"{_failed(row)}, {row['failed_a']} of {row['runs_a']} in A: {row['reason']}"
         rows.append(("failed", where(row), "runs", text, Error))
-    for row in records(found.unmatched):
+    for row in records(result.unmatched):
         name = f"{row['side']}: {row['numbers'] or 'all numbers'}"
         rows.append(("not compared", where(row), name, f"{row['reason']} {row['detail']}".strip(), Skipped))
     root = JUnitXml("pinsweep compare")
-    for family, own in group_by(rows, lambda row: row[0]).items():
+    for family, cases in group_by(rows, lambda row: row[0]).items():
         suite = TestSuite(_xml(family))
-        for name, value in (("verdict", verdict(found)), *(("warning", text) for text in warnings(found))):
+        for name, value in (("verdict", verdict(result)), *(("warning", text) for text in warnings(result))):
             suite.add_property(name, _xml(value))
-        for _, place, name, text, outcome in own:
+        for _, place, name, text, outcome in cases:
             case = TestCase(_xml(name), _xml(place), 0)
             case.system_out = _xml(text)
             if outcome:
@@ -220,17 +220,19 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def as_github(found: Comparison) -> str:
+def as_github(result: Comparison) -> str:
     """Return workflow commands: an error per cell that failed in B and per regression (ten at most), and a notice with
     the verdict."""
-    regressed = records(found.verdicts[found.verdicts["verdict"] == "regressed"])
-    errors = [(f"failed: {where(row)}", f"{_failed(row)}: {row['reason']}") for row in records(found.broken)]
-    worse = word(found, "regressed")
+    regressed = records(result.verdicts[result.verdicts["verdict"] == "regressed"])
+    errors = [(f"failed: {where(row)}", f"{_failed(row)}: {row['reason']}") for row in records(result.broken)]
+    worse = word(result, "regressed")
     errors += [(f"{worse}: {where(row)}: {row['name'].words}", describe_change(row)) for row in regressed]
     lines = [f"::error title={_property(name)}::{_data(text)}" for name, text in errors]
     del lines[_MAX_ANNOTATIONS:]
-    level = "warning" if regressed or len(found.failures) else "notice"
-    lines.append(f"::{level} title=pinsweep compare::{_data('. '.join([verdict(found), *warnings(found)]))}")
+    level = "warning" if regressed or len(result.failures) else "notice"
+    lines.append(
+        f"::{level} title=pinsweep compare::{_data('. '.join([verdict(result), *warnings(result)]))}"
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -143,8 +143,8 @@ def match(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]:
         pairs = single[0][["a", *keys]].merge(single[1][["b", *keys]], on=keys)[["a", "b"]].assign(how=how)
         rounds.append(pairs)
         left, right = left[~left["a"].isin(pairs["a"])], right[~right["b"].isin(pairs["b"])]
-        for name, own, other in (("a", left, right), ("b", right, left)):
-            fit = own[[name, *keys]].dropna().merge(other[keys].dropna(), on=keys)
+        for name, side, other in (("a", left, right), ("b", right, left)):
+            fit = side[[name, *keys]].dropna().merge(other[keys].dropna(), on=keys)
             crowds |= {(name.upper(), cell): int(size) for cell, size in fit[name].value_counts().items()}
     order = {cell: i for i, cell in enumerate(a.index)}
     every = pd.concat(rounds, ignore_index=True)

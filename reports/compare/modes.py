@@ -54,5 +54,5 @@ def mode_shifts(
 
 
 def _by_name(side: Side, runs: Sequence[int]) -> dict[Name, tuple[Buckets, ...]]:
-    every = group_by((one for run in runs for one in side.measured.histograms(run)), lambda one: one[0])
-    return {name: tuple(buckets for _, buckets in own) for name, own in every.items()}
+    every = group_by((pair for run in runs for pair in side.measured.histograms(run)), lambda pair: pair[0])
+    return {name: tuple(buckets for _, buckets in pairs) for name, pairs in every.items()}

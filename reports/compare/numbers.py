@@ -65,14 +65,14 @@ def numbers_of(
             {name for name in values if name.better == "neither" and not name.derived} for values in both
         ]
         undirected |= {name.metric for name in is_open[0]} & {name.metric for name in is_open[1]}
-        kept = (
+        directed = (
             {k: v for k, v in values.items() if k not in names}
             for values, names in zip(both, is_open, strict=True)
         )
-        left, right = _of_any_traffic(*kept)
+        left, right = _of_any_traffic(*directed)
         first = [of_runs[runs[0]] for of_runs, runs in zip(facts, pair["runs"], strict=True)]
         is_alike = first[0]["mix"] == first[1]["mix"]
-        units = [json.loads(one["options"]) for one in first]
+        units = [json.loads(facts_of["options"]) for facts_of in first]
         for name in dict.fromkeys((*left, *right)):
             if not is_alike and name.unit in _RATES:
                 reason: Reason | None = ("both", "other share of reads", "", "number")
@@ -92,14 +92,14 @@ def numbers_of(
 
 def _values(side: Side, runs: Mapping[int, Sequence[int]]) -> dict[int, Values]:
     """Return pair → the numbers of its runs on one side."""
-    pair_of = {run: pair for pair, own in runs.items() for run in own}
+    pair_of = {run: pair for pair, members in runs.items() for run in members}
     values = side.measured.values[side.measured.values["run"].isin(list(pair_of))]
-    found: dict[int, Values] = {}
+    values_of: dict[int, Values] = {}
     columns = (values[name].tolist() for name in ("run", "series", "value", "step"))
     for run, series, value, step in zip(*columns, strict=True):
-        own = found.setdefault(pair_of[run], {}).setdefault(side.measured.names[series], [])
-        own.append((value, None if math.isnan(step) else step, run))
-    return found
+        number = values_of.setdefault(pair_of[run], {}).setdefault(side.measured.names[series], [])
+        number.append((value, None if math.isnan(step) else step, run))
+    return values_of
 
 
 def _row(indexes: tuple[int, ...], pair: Pair, name: Name, a: list[Value], b: list[Value]) -> dict[str, Any]:
@@ -123,13 +123,13 @@ def _of_any_traffic(a: Values, b: Values) -> tuple[Values, Values]:
     def bare(name: Name) -> Name:
         return replace(name, part=tuple(label for label in name.part if label[0] != "traffic"))
 
-    return {bare(name): own for name, own in a.items()}, {bare(name): own for name, own in b.items()}
+    return {bare(name): v for name, v in a.items()}, {bare(name): v for name, v in b.items()}
 
 
 def _other_unit(name: Name, options: Sequence[Mapping[str, Any]]) -> Reason | None:
     """Return a reason if a metric is read in another unit on each side: µs, then ms, of a program that prints the
     same."""
-    units = [str(one.get(f"metrics.{name.metric}.unit", "")) for one in options]
+    units = [str(option.get(f"metrics.{name.metric}.unit", "")) for option in options]
     if units[0] == units[1] or to_base(units[0])[0] == to_base(units[1])[0]:
         return None
     return "both", "other unit", f"A {units[0] or 'none'}, B {units[1] or 'none'}", "number"
@@ -137,7 +137,7 @@ def _other_unit(name: Name, options: Sequence[Mapping[str, Any]]) -> Reason | No
 
 def _incomplete(a: Sequence[Value], b: Sequence[Value], repeats: tuple[Sized, Sized]) -> Reason | None:
     sides = zip("AB", (a, b), map(len, repeats), strict=True)
-    counts = [f"{len(own)} of {n} repeats of {side}" for side, own, n in sides if len(own) < n]
+    counts = [f"{len(values)} of {n} repeats of {side}" for side, values, n in sides if len(values) < n]
     return ("both", "not in every repeat", ", ".join(counts), "number") if counts else None
 
 
@@ -227,7 +227,9 @@ Points = Mapping[int, tuple[Values, int]]
 
 def _peaks(tool: str, points: Points, slo_ns: float | None) -> Values:
     whole = {
-        level: {name: [value for value, *_ in own] for name, own in values.items() if len(own) == repeats}
+        level: {
+            name: [value for value, *_ in number] for name, number in values.items() if len(number) == repeats
+        }
         for level, (values, repeats) in points.items()
     }
     return {
@@ -241,18 +243,18 @@ def _of_repeats(tool: str, points: Points, turns: Mapping[int, Hashable]) -> tup
     curves: dict[Hashable, dict[int, list[Number]]] = {}
     runs: dict[Hashable, int] = {}
     for level, (values, _) in points.items():
-        for name, own in values.items():
-            for value, step, run in own:
+        for name, series in values.items():
+            for value, step, run in series:
                 runs.setdefault(turns[run], run)
                 curve = curves.setdefault(turns[run], {})
                 curve.setdefault(level, []).append(Number(name=name, value=value, step=step))
     longest = max(map(len, curves.values()), default=0)  # a repeat that lacks a cell has another curve
     whole = {turn: curve for turn, curve in curves.items() if len(curve) == longest}
-    found: Values = {}
+    offers: Values = {}
     for turn, curve in whole.items():
         for number in numbers.curve_numbers(tool, curve):
-            found.setdefault(number.name, []).append((number.value, number.step, runs[turn]))
-    return found, len(whole)
+            offers.setdefault(number.name, []).append((number.value, number.step, runs[turn]))
+    return offers, len(whole)
 
 
 # --- columns ------------------------------------------------------------------------------------------------
@@ -267,15 +269,15 @@ def _frame(
     frame = pd.DataFrame(rows, columns=ROW, dtype=object)
     frame["family"] = _families(frame)
     every: dict[Any, Any] = frame["steps"].to_dict()
-    for _, own in frame.groupby(
+    for _, group in frame.groupby(
         ["sweep", "family"], sort=False
     ):  # all values of a sweep share their last digit
-        if get_parser(own["tool"].iloc[0]).PRINTED is None and not own["name"].iloc[0].derived:
-            known = [step for steps in own["steps"] for step in steps if step]
+        if get_parser(group["tool"].iloc[0]).PRINTED is None and not group["name"].iloc[0].derived:
+            known = [step for steps in group["steps"] for step in steps if step]
             step = (
-                step_of([value for side in "ab" for values in own[side] for value in values], known) or None
+                step_of([value for side in "ab" for values in group[side] for value in values], known) or None
             )
-            every |= {index: (step,) * len(steps) for index, steps in own["steps"].items()}
+            every |= {index: (step,) * len(steps) for index, steps in group["steps"].items()}
     frame["steps"] = [*every.values()]
     frame["step"] = [steps[0] if len({*steps}) == 1 else None for steps in frame["steps"]]
     columns = zip(frame["a"], frame["b"], frame["steps"], strict=True)
@@ -287,13 +289,15 @@ def _frame(
             zip(side.runs.index, zip(side.runs["file"], side.runs["point_id"], strict=True), strict=True)
         )
         cells = [
-            [*dict.fromkeys(places[run] for i in own for run in pairs[i]["runs"][n])]
-            for own in frame["pairs"]
+            [*dict.fromkeys(places[run] for i in members for run in pairs[i]["runs"][n])]
+            for members in frame["pairs"]
         ]
-        frame[f"points_{letter}"] = [[*dict.fromkeys(point_id for _, point_id in own)] for own in cells]
+        frame[f"points_{letter}"] = [
+            [*dict.fromkeys(point_id for _, point_id in places_of)] for places_of in cells
+        ]
         frame[f"flags_{letter}"] = [
-            joined(doubting(guilty, cell, name.tells_of) for cell in own)
-            for own, name in zip(cells, frame["name"], strict=True)
+            joined(doubting(guilty, cell, name.tells_of) for cell in places_of)
+            for places_of, name in zip(cells, frame["name"], strict=True)
         ]
     return frame
 

@@ -205,26 +205,26 @@ def level_of(runs: pd.DataFrame, axis: str) -> pd.Series[str]:
 def refuse(a: Side, b: Side, ignore: Collection[str], *, across_programs: bool) -> list[str]:
     """Raise UserError for sides that cannot be compared. Returns the tools whose programs differ, if that is
     allowed."""
-    for one in (a, b):
-        failed = (one.runs["fate"] == "failed").any()
-        if one.usable.empty and not (failed and (len(a.usable) or len(b.usable))):
-            if (one.runs["cause"] == "disturbed").any():
+    for side in (a, b):
+        failed = (side.runs["fate"] == "failed").any()
+        if side.usable.empty and not (failed and (len(a.usable) or len(b.usable))):
+            if (side.runs["cause"] == "disturbed").any():
                 hint = "--include least uses the least disturbed"
-                raise UserError(one.title, "has no undisturbed runs with a result", hint)
+                raise UserError(side.title, "has no undisturbed runs with a result", hint)
             hint = "`pinsweep show FILE` shows how the runs ended"
-            raise UserError(one.title, "has no runs with a result", hint)
-        runs = one.measured_runs[~one.measured_runs["captured"].astype(bool)]
+            raise UserError(side.title, "has no runs with a result", hint)
+        runs = side.measured_runs[~side.measured_runs["captured"].astype(bool)]
         for host, machines in runs.groupby("host")["machine"].unique().items():
             if len(machines) > 1:
                 what = f"several machines are called {host}: {', '.join(machines)}"
                 hint = "give only the files of one machine; `pinsweep fleet` compares machines"
-                raise UserError(one.title, what, hint)
+                raise UserError(side.title, what, hint)
     _refuse_ignored(a, b, ignore)
     tools = []
     for tool in a.usable["tool"].unique():
         sides = [
-            one.usable.loc[one.usable["tool"] == tool, ["point_id", "program"]].drop_duplicates()
-            for one in (a, b)
+            side.usable.loc[side.usable["tool"] == tool, ["point_id", "program"]].drop_duplicates()
+            for side in (a, b)
         ]
         left, right = ({*side["program"]} for side in sides)
         has_both = sides[0].merge(sides[1], how="outer")["point_id"].duplicated().any()
@@ -244,17 +244,17 @@ def _refuse_ignored(a: Side, b: Side, ignore: Collection[str]) -> None:
         if name not in known:
             hint = nearest(name, known) or f"there are: {', '.join(known[:MAX_HINTS])}"
             raise UserError(f"--ignore {name}", "no run has this option", hint)
-        for one in (a, b):
-            for sweep, values in level_of(one.usable, name).groupby(one.usable["sweep"]).unique().items():
+        for side in (a, b):
+            for sweep, values in level_of(side.usable, name).groupby(side.usable["sweep"]).unique().items():
                 if len(values) > 1:
                     few = sorted(values, key=natural)[:6]
-                    what = f"{one.title}: the cells of {sweep} differ in it ({', '.join(few)})"
+                    what = f"{side.title}: the cells of {sweep} differ in it ({', '.join(few)})"
                     hint = f"--by {name}={','.join(few[:2])} compares two of its levels"
                     raise UserError(f"--ignore {name}", what, hint)
 
 
 def _refuse_sweeps(only: Collection[str], *results: Results) -> None:
-    known = sorted({run.cell.sweep for one in results for run in one.runs}, key=natural)
+    known = sorted({run.cell.sweep for result in results for run in result.runs}, key=natural)
     for name in only:
         if known and name not in known:
             hint = nearest(name, known) or f"sweeps: {', '.join(known[:MAX_HINTS])}"

@@ -34,7 +34,7 @@ def unmatched(
     which lacks a cell that the other was to have.
     """
     rows = [dict(zip(side.index, records(side), strict=True)) for side in cells]
-    absences = [_absences(one) for one in results] if results else [{}, {}]
+    absences = [_absences(result) for result in results] if results else [{}, {}]
     parameters = [[*map(_parameters, side.values())] for side in rows]
     for name, this, other in (("a", 0, 1), ("b", 1, 0)):
         partners = dict(zip(pairs[name], pairs["ab"[other]], strict=True))
