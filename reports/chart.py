@@ -1,8 +1,9 @@
-"""A chart, declared: which rows of the frame, what over what, what tells lines and panels apart. `reports.render.vega` lays it out.
+"""A declared chart: rows of the frame, axes, lines and panels. `reports.render.vega` does the layout.
 
-The rows of a chart are those of `Measurements.tidy(tool)` for which all of `where` holds; a chart that needs other rows (a matrix, a
-distribution, a derived curve) makes them in `rows`. The engine groups them by panels, colour and x, draws the median of the repeats as a
-line with the range of the repeats, a row with flags unfilled, and writes the same as the figure's table. Values are in base units.
+The rows come from `Measurements.tidy(tool)`, filtered by `where`. A chart with other rows (a matrix, a distribution, a
+derived curve) makes the rows in `rows`. The engine groups rows by panels, colour and x. A line is the median of the
+repeats, with the range as a band. Flagged rows have open markers. The figure's table has the same numbers. Values are
+in base units.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A ring around a point of a line: a knee, a best depth."""
+    """A circle around a point of a line, such as a knee or a best depth."""
 
     x: float
     y: float
@@ -52,9 +53,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Title:
-    """A template of a figure's title, and its condition. `values` returns the template's values for some rows, None if it does not hold.
+    """A title template of a figure, with a condition. `values` returns the template's values, or None if the
+    condition does not hold.
 
-    A title never rests on rows with flags alone.
+    A title needs at least one row without flags.
     """
 
     template: str  # "Triad saturates at {threads} threads: {bandwidth}"

@@ -1,7 +1,8 @@
-"""What a command answers: a document of headings, texts, tables and figures. Plain values; `reports.render` makes a medium of it.
+"""The answer of a command: a document of headings, texts, tables and figures. `reports.render` writes the document
+in a medium.
 
-A table holds values, not texts: numbers in base units, and `Quantity` where the rows of a column have different units. Only a renderer
-scales and rounds. Nothing here needs pandas.
+A table holds values in base units, not texts. Columns with several units hold `Quantity` values. Only a renderer scales
+and rounds.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Tone = Literal["", "warning", "next", "quiet", "code", "gap"]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value in a base unit. `step`: the last digit that its program prints, in the unit."""
+    """A value in a base unit. `step` is the last printed digit, in the same unit."""
 
     value: float | None
     unit: str
@@ -32,7 +33,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From `low` to `high`, in a base unit; as a part of 1 with the unit "%"."""
+    """A range from `low` to `high` in a base unit. With the unit "%", values are fractions."""
 
     low: float
     high: float
@@ -45,7 +46,7 @@ Value = str | int | float | bool | Quantity | Interval | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column of a table. `name` is its key in JSON, `title` its heading ("": the name)."""
+    """A column of a table. `name` is the key in JSON. `title` is the heading, "" for the name."""
 
     name: str
     title: str = ""
@@ -61,7 +62,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of values under columns. `flags`: of each row the ids of its checks, "" if none; () where no row has any."""
+    """Rows of values under columns. `flags` holds the check ids per row, "" without flags, or () if no row has
+    flags.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -75,7 +78,9 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *columns: Column, **others: Any) -> Self:  # noqa: ANN401 (its own fields)
-        """Return a table of some columns of a frame; of all, if none is named. A column `flags` becomes its flags."""
+        """Return a table of the given columns of a frame, all columns by default. A column `flags` becomes the flags
+        of the table.
+        """
         shown = columns or tuple(Column(name=str(name)) for name in frame.columns if name != "flags")
         plain = frame.astype(object).where(frame.notna(), None)
         rows = zip(*(plain[column.name] for column in shown), strict=True) if len(frame) else ()
@@ -103,7 +108,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart with its numbers. `spec` is Vega-Lite with its data in it; a medium without pictures shows the table."""
+    """A chart with a table. `spec` is Vega-Lite with embedded data. A medium without pictures shows the table."""
 
     id: str
     title: str
@@ -117,13 +122,13 @@ class Figure:
 
     @property
     def wide(self) -> bool:
-        """Has it several panels, so that it takes the width of a page?"""
+        """Return whether the figure has several panels and needs the full page width."""
         return "facet" in self.spec
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What a reader opens: details below a title. A terminal leaves it out."""
+    """Details below a title that the reader can open. A terminal omits the fold."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -138,7 +143,7 @@ class Document:
     blocks: tuple[Block, ...]
 
     def figures(self) -> Iterable[Figure]:
-        """Give all figures, those in folds, too."""
+        """Return all figures, including figures in folds."""
         return _figures(self.blocks)
 
 

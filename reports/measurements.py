@@ -1,12 +1,12 @@
-"""Result files to frames: every number that is judged, with its run, its cell and its flags. Pure.
+"""Result files as frames: every judged number with run, cell and flags. Pure.
 
     values      a row is one number of one run: run, series, value, step, flags
-    series      what the numbers are, one row per metric, statistic and labels: index of `values.series`
+    series      name, unit and labels of the numbers, one row per metric, statistic and labels: index of `values.series`
     runs        every attempt: how it was started, where, and how it ended: index of `values.run`
     sessions    the machines, one row per `pinsweep run`: index of `runs.session`
 
-`frame` joins them. Values are in base units (ns, B, B/s, 1/s); a number that is missing is a missing row. `step` is the last digit
-that the program prints, NaN where nobody knows it. `flags` are the ids of the checks that found the number's cell, "F1, F7"; "" if none.
+`frame` joins these tables. Values are in base units (ns, B, B/s, 1/s). A missing number is a missing row. `step` is the
+last printed digit, or NaN if unknown. `flags` lists the ids of the checks that flag the cell, such as "F1, F7", or "".
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ class Measurements:
     )  # series → its name, for what is computed of several
 
     def frame(self, *columns: str) -> pd.DataFrame:
-        """Return `values` with these columns of `runs`, `series` and `sessions` beside them, all of runs and series if none is named.
+        """Return `values` joined with the named columns of `runs`, `series` and `sessions`. By default, all columns
+        of runs and series are joined.
 
-        Columns of sessions that runs have, too, are of the run.
+        If runs and sessions have the same column, the column of runs is used.
         """
         runs = self.runs.join(self.sessions.drop(columns=["file", "host"]), on="session")
         if columns:
@@ -94,10 +95,10 @@ class Measurements:
         return self.values.join(runs, on="run").join(series, on="series")
 
     def tidy(self, tool: str, samples: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
-        """Return `frame` of one tool with a column per axis of its cells and per label of its numbers, in place of the JSON objects.
+        """Return `frame` for one tool, with a column per axis and per label instead of the JSON objects.
 
-        A label that has the name of another column gets it with an underscore behind it. samples: further rows, each with its `run`;
-        their flags are those that all numbers of the run have.
+        A label with the name of another column gets a trailing underscore. `samples` holds more rows, each with a
+        `run`. Such a row has the flags that all numbers of the run share.
         """
         from parsers.frames import pd
 
@@ -112,7 +113,7 @@ class Measurements:
         return _spread(_spread(frame, "axes"), "labels")
 
     def keys(self, tool: str) -> list[str]:
-        """Return the columns of `tidy` that tell cells, programs and numbers of a tool apart."""
+        """Return the columns of `tidy` that identify cells, programs and numbers of a tool."""
         axes = _keys(self.runs.loc[self.runs["tool"] == tool, "axes"].unique())
         labels = _keys(self.series.loc[self.series["tool"] == tool, "labels"].unique())
         known = {"run", "series", "value", "step", "flags", *RUN_COLUMNS, *SERIES_COLUMNS, *SESSION_COLUMNS}
@@ -127,8 +128,8 @@ def measure(
 ) -> Measurements:
     """Return the frames of some results.
 
-    findings: those of their audit, if it was made already. undirected: with the numbers of which neither direction is better.
-    A number that only some repeats of a cell have stands for no cell, and is left out.
+    `findings` is an existing audit of the results. `undirected` also includes numbers without a direction. A number
+    that only some repeats of a cell have is left out.
     """
     from parsers.frames import pd
 
@@ -159,13 +160,15 @@ def measure(
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one dictionary per row, with its index if that has a name."""
+    """Return one dictionary per row, with the index if the index has a name."""
     rows = frame.reset_index() if frame.index.name is not None else frame
     return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
 
 
 def number_fields(number: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a number is, for programs. number: a row with the columns of `series` and tool, program, sweep, point_id, cell, number."""
+    """Return name, unit and labels of a number for programs. `number` has the columns of `series`, tool, program,
+    sweep, point_id, cell and number.
+    """
     name = {
         key: number[key] for key in ("metric", "statistic", "unit", "better", "kind", "labels", "derived")
     }

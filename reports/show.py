@@ -1,6 +1,6 @@
-"""What `pinsweep show` and the end of a run answer, as documents. Reads result files.
+"""Documents for `pinsweep show` and for the end of a run. Reads result files.
 
-A sweep is a table: a row per cell with the median over its repeats, their range, and a further number of the same runs.
+A sweep is a table with one row per cell: median and range over the repeats, and a second number of the same runs.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def _resume(results: Results, path: Path) -> Iterator[Text]:
 
 
 def ending(results: Results, findings: Sequence[audit.Finding]) -> Document:
-    """Return the best cell of each sweep, or the first if none is the best, and the flags."""
+    """Return the best cell of each sweep with the flags. If no cell is best, return the first cell."""
     guilty = audit.convicted(findings)
     rows: list[tuple[Value, ...]] = []
     flags = []
@@ -238,7 +238,7 @@ def _best(cells: Sequence[Repeats]) -> tuple[Repeats, Leader, float | None]:
 
 
 def show_runs(path: Path) -> Document:
-    """Return a row per run in the order in which they were started."""
+    """Return one row per run, in the order of the starts."""
     results = load([path])
     flagged = audit.convicted_runs(audit.audit(results))
     started = results.started
@@ -260,7 +260,7 @@ def show_runs(path: Path) -> Document:
 
 
 def show_run(path: Path, number: int) -> Document:
-    """Return one run in detail. Raises UserError if the file has no run of that number."""
+    """Return one run in detail. Raises UserError if there is no such run in the file."""
     from reports.report.all_runs import placement_text, seen_text
 
     results = load([path])
@@ -301,7 +301,7 @@ def _run_of(results: Results, path: Path, number: int) -> Run:
 
 
 def record(path: Path, number: int | None, include: Include = "least") -> dict[str, Any]:
-    """Return a result file, or one run of it, for programs. Raises UserError if the file has no run of that number."""
+    """Return a result file, or one run of the file, for programs. Raises UserError if there is no such run."""
     from reports.export import record
 
     results = load([path], include=include)

@@ -1,9 +1,8 @@
-"""The numbers of a run that are compared: what each tool is asked for, with its direction and its last printed digit. Pure.
+"""The compared numbers of a run, with the direction and the last printed digit. Tools (`reports.tools`) provide the
+numbers. Pure.
 
-A run gives one value per number. Distributions give quantiles of the run, never their single samples: two histograms merged over
-runs call 18 to 26 % of unchanged tails changed where p99 varies by 3 to 6 % from run to run (measurement guide, 3).
-
-Tools (`reports.tools`) give them.
+A run gives one value per number. Distributions give quantiles of the run, never single samples. Merged histograms would
+report 18 to 26 % of unchanged tails as changed, because p99 varies by 3 to 6 % between runs (measurement guide, 3).
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from reports.results.model import Run
 
 
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:
-    """Return the latency distributions of a run: fio's per direction, poke's per operation."""
+    """Return the latency distributions of a run: per direction for fio, per operation for poke."""
     return find(run.tool).histograms(run)
 
 
 def drawn(tool: str) -> tuple[str, ...]:
-    """Return the titles of the numbers whose curves a comparison draws before all others."""
+    """Return the titles of the numbers whose curves come first in a comparison."""
     return find(tool).DRAWN
 
 
@@ -47,9 +46,9 @@ def curve_axis(tool: str) -> str | None:
 
 
 def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]]) -> list[Number]:
-    """Return what one repeat's curve over the tool's `curve_axis` offers: derived numbers, but for its peak (`peaks`).
+    """Return the derived numbers of one repeat over the tool's `curve_axis`, without the peak (`peaks`).
 
-    curve: axis value → the numbers of the run there. At least three values, else there is no curve and nothing is returned.
+    `curve` maps an axis value to the numbers of that run. A curve needs at least three axis values.
     """
     return list(find(tool).curve_numbers(curve)) if len(curve) >= 3 else []
 
@@ -57,11 +56,13 @@ def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]]) -> list[Numb
 def peaks(
     tool: str, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float | None = None
 ) -> dict[Name, tuple[int, Name]]:
-    """Return the name of each peak over the tool's `curve_axis` → where it is, and what it is called there.
+    """Return the name of each peak over the tool's `curve_axis`, with the position and the name there.
 
-    A peak is of one cell: of the axis value with the highest median over the repeats (of equals the lowest value), as on the page.
-    The median of what each repeat has as its own peak is of no cell, and higher. cells: axis value → the numbers of all repeats
-    there. Of three values or more. slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction.
+    A peak is at the axis value with the highest median over the repeats, at the lowest such value in a tie. The report
+    page uses the same rule. The median of the peaks of single repeats would be higher, and no cell has that value.
+
+    `cells` maps three or more axis values to the numbers of all repeats. With `slo`, a limit on p99 (ns), the result
+    also has the highest IOPS within that limit, per direction.
     """
     quantity = find(tool).PEAK
     by_name: dict[Name, dict[int, float]] = {}
@@ -79,18 +80,18 @@ def peaks(
 
 
 def no_better(tool: str) -> frozenset[str]:
-    """Return the options none of whose levels is better: how much is accessed, what is accessed, what holds the number down."""
+    """Return the options without a better level, such as the accessed size, the accessed place and rate limits."""
     module = find(tool)
     return frozenset((*module.WORKING_SET, *module.ACCESSED, *module.LIMITS))
 
 
 def mixed(run: Run) -> bool:
-    """Is the number that stands for a run that of one direction of several?"""
+    """Return whether the leading number is one direction of a mixed load."""
     return run.parsed is not None and find(run.tool).mixed(run.parsed)
 
 
 def ranked(run: Run) -> bool:
-    """May a run be the best of its sweep?"""
+    """Return whether a run may be the best of a sweep."""
     return find(run.tool).ranked(run.parsed) if run.parsed else True
 
 

@@ -24,7 +24,7 @@ def quantile(statistic: str, value: float, part: Part, step: float | None, metri
 def quantiles(
     part: Part, buckets: Sequence[Bucket], least: float = 0.0, metric: str = "latency"
 ) -> Iterator[Number]:
-    """Give the QUANTILES of a distribution; the step is the width of the bin, at least `least`."""
+    """Yield the QUANTILES of a distribution. The step is the width of the bin, and at least `least`."""
     values = formulas.quantiles(buckets, [share for _, share in QUANTILES])
     for (statistic, _), value in zip(QUANTILES, values, strict=True):
         if value is not None and value > 0:

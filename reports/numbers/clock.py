@@ -1,4 +1,4 @@
-"""How far apart the values of a clock come, as the times that it gave tell. Pure."""
+"""The resolution of a clock, estimated from measured times. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from reports.numbers.formulas import Bucket
 
 
 def step(buckets: Sequence[Bucket], least: float) -> float:
-    """Return how far apart (ns) a clock's values come, which differ by `least` (ns) or more: a counter that is looked at every 10 ns gives 20.0,
-    29.9, 30.3 and 40.1 ns, and 0.4 ns as its least difference.
+    """Return the step (ns) of a clock. Two different readings differ by at least `least` (ns).
 
-    Values nearer than that jitter are one. Three or more from the least on, of ten samples each, must stand at multiples of their least
-    distance, each no wider than a quarter of that. Else `least`.
+    A counter with a step of 10 ns gives 20.0, 29.9, 30.3 and 40.1 ns, and a smallest difference of 0.4 ns.
+
+    Values within such jitter are grouped. The step is returned if three or more groups, from the smallest on, are at
+    multiples of the smallest distance. Each group needs ten samples and at most a quarter of the step as width.
+    Otherwise the result is `least`.
     """
     ordered = sorted(b for b in buckets if b.n)
     ends = [i for i, (a, b) in enumerate(itertools.pairwise(ordered), 1) if b.low - a.high > 2.5 * least]

@@ -1,4 +1,4 @@
-"""Where a run was placed and with how many threads. Runs that differ there are not compared. Pure."""
+"""Place and thread count of a run. Runs that differ in these conditions are not compared. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _MAX_GROUPS: Final = 4
 
 
 def way(run: Run) -> dict[str, str]:
-    """Return "PUs": "0-31", "memory nodes": "0", "threads": "32" of a run; "" of what is not recorded.
+    """Return the conditions of a run, such as {"PUs": "0-31", "memory nodes": "0", "threads": "32"}. An unknown
+    value is "".
 
-    A run that was not placed has the PUs that its session could use. Threads are as the program counted them, else as requested.
+    An unplaced run has the PUs of the session. The thread count is the count of the program, or the requested count.
     """
     counted = run.parsed.facts.get("threads") if run.parsed else None
     allowed = "" if run.placed else str(run.session.facts.get("cpus_allowed") or "")

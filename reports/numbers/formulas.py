@@ -1,6 +1,6 @@
-"""Derived numbers: pure functions from measured values to the figures a reader quotes. Base units in and out.
+"""Derived numbers: pure functions from measured values to figures. Inputs and results are in base units.
 
-Each docstring gives the formula. A number that the data does not carry is None, never 0.
+Each docstring gives the formula. A number that the data does not support is None, never 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orchestrator.machine.facts import MemoryModule
 
 
 class Spread(NamedTuple):
-    """The repeats of one number: n values from `low` to `high`."""
+    """Summary of the repeats of a number: n values from `low` to `high`."""
 
     median: float
     low: float
@@ -29,7 +29,7 @@ class Spread(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """(high − low) ÷ median; 0 of equal values, zeros among them."""
+        """Return (high − low) ÷ median. Equal values give 0, including zeros."""
         if self.high == self.low:
             return 0.0
         return (self.high - self.low) / abs(self.median) if self.median else math.inf
@@ -45,7 +45,7 @@ UNSTEADY: Final = 0.25
 
 
 def spread(values: Sequence[float], step: float | None = None) -> Spread:
-    """Return median, minimum, maximum and number of the values. At least one value. step: the last digit that their program prints."""
+    """Return median, minimum, maximum and count of at least one value. `step` is the last printed digit."""
     return Spread(statistics.median(values), min(values), max(values), len(values), step)
 
 
@@ -55,18 +55,20 @@ def overlap(a: Spread, b: Spread) -> bool:
 
 
 def overlapping(best: Spread, others: Iterable[Spread]) -> int:
-    """Return of how many others the repeats overlap with those of the best one: any of them may be the best."""
+    """Return how many other cells overlap with the best cell in the range of the repeats."""
     return sum(overlap(best, other) for other in others)
 
 
 def differs(a: Spread, b: Spread) -> bool:
-    """May a sentence say that a and b differ? A gate on what is claimed, not a test.
+    """Return whether a sentence may state that a and b differ. The rule is a gate for statements, not a test.
 
-    The repeats of one side must all lie on one side of the other's, and the medians must differ by more than 3 %
-    and by more than the wider of the two spreads. With fewer than three repeats a side the spread is hardly known,
-    and 10 % is asked at least. The difference is taken of the larger median, so that it is beyond the gate whichever
-    side a sentence takes it of. No difference is beyond a spread of 100 %: of values above 0 that were repeated on both sides
-    one counts, too, whose ratio is beyond that of the wider side's repeats on a log scale, `_LOGS` times as far.
+    The repeats of one side must all be on one side of the other range. The medians must differ by more than 3 % and by
+    more than the wider spread. With fewer than three repeats per side the spread is hardly known, and the threshold is
+    at least 10 %.
+
+    The difference is a share of the larger median, so that the gate is symmetric. No such share is beyond a spread of
+    100 %. For positive values with repeats on both sides, a log scale therefore counts too. There the ratio of the
+    medians must be beyond the ratio of the wider side's repeats, `_LOGS` times.
     """
     if overlap(a, b):
         return False
@@ -95,7 +97,7 @@ N = TypeVar("N", int, float)
 
 
 def saturation(curve: Mapping[N, float]) -> N | None:
-    """Return the first n (threads, iodepth) that reaches 95 % of the curve's maximum; None of an empty curve."""
+    """Return the first n (threads, iodepth) with 95 % of the curve's maximum. An empty curve gives None."""
     if not curve:
         return None
     enough = 0.95 * max(curve.values())
@@ -103,18 +105,20 @@ def saturation(curve: Mapping[N, float]) -> N | None:
 
 
 def saturations(repeats: Sequence[Mapping[N, float]]) -> list[N]:
-    """Return where the curves of the repeats saturate, lowest to highest: one value where all agree. Of several curves those with the
-    most points count: one that lacks a point is another curve."""
+    """Return the saturation points of all repeats, from lowest to highest. There is one value if all repeats agree.
+
+    Only curves with the maximum number of points count, because a missing point makes another curve.
+    """
     most = max(map(len, repeats), default=0)
     found = (saturation(curve) for curve in repeats if len(curve) == most)
     return sorted({n for n in found if n is not None})
 
 
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
-    """Return the most that some memory modules can move (B/s): two of 3200 MT/s, 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
+    """Return the peak rate (B/s) of memory modules. Two modules with 3200 MT/s give 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
 
-    An upper bound: each module is taken for a channel of its own of 64 bits. None where the rate of one is not told, and where one
-    is no DDR DIMM: what is told as one module of LPDDR, HBM or GDDR has more channels than one.
+    The formula is an upper bound, because each module counts as a separate channel of 64 bits. Return None if a
+    rate is unknown, or if a module is not a DDR DIMM: one module of LPDDR, HBM or GDDR can have several channels.
     """
     filled = [module for module in modules if module.size_bytes]
     rates = [(module.rate_mts or 0) * 1e6 * 8 for module in filled]
@@ -127,7 +131,7 @@ def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCurve:
-    """What the curve of a ping-pong over message sizes offers. Times are one way, in ns."""
+    """The derived numbers of a ping-pong curve over message sizes. Times are one way, in ns."""
 
     zero: float | None  # time of the message without bytes
     small: float | None  # median time of 0 to 8 B
@@ -138,19 +142,19 @@ class MessageCurve:
 
 
 def bandwidths(times: Mapping[int, float]) -> dict[int, float]:
-    """Return size (B) → bandwidth (B/s) from size → one-way time (ns), of all sizes above 0.
+    """Return size (B) → bandwidth (B/s) from size → one-way time (ns), for all sizes above 0.
 
-    From bytes and time, never from the tool's column: its unit changed between versions.
+    The rate is bytes ÷ time. The unit of the tool's own column changed between versions.
     """
     return {size: size / t * 1e9 for size, t in sorted(times.items()) if size > 0 and t > 0}
 
 
 def half_size(rates: Mapping[int, float]) -> float | None:
-    """Return the message size (B) at which the measured curve reaches half of its peak: between the last size
-    below it and the next, interpolated linearly in bandwidth over log(size).
+    """Return n½ (B), the message size at which the measured curve reaches half of the peak.
 
-    None if the smallest size is above it, of a curve that falls below it again before its peak: such scatter has no n½, and of one
-    that still rises: half of what is no peak.
+    The value is interpolated between the last size below half of the peak and the next size, linearly in bandwidth over
+    log(size). Return None if the smallest size is already above half of the peak. Return None also if the
+    curve falls below half again before the peak, or if the curve still rises at the end.
     """
     if not rates or still_rises(rates):
         return None
@@ -171,7 +175,7 @@ RISES = 1.25
 
 
 def still_rises(rates: Mapping[int, float]) -> bool:
-    """Does a curve of bandwidths by message size (B) end before its peak?"""
+    """Return whether a curve of bandwidth by message size (B) ends before the peak."""
     ends = sorted(rates)[-2:]
     return len(ends) == 2 and rates[ends[1]] == max(rates.values()) > RISES * rates[ends[0]]
 
@@ -181,8 +185,11 @@ COLD = 1.5
 
 
 def cold(times: Mapping[int, float]) -> tuple[int, ...]:
-    """Return the smallest sizes, of up to 8 B, whose messages take over COLD × as long as a larger one: what few repetitions measure while
-    connections are made and caches fill. times: size (B) → any unit."""
+    """Return the smallest sizes, up to 8 B, that take over COLD × the time of a larger message.
+
+    Few repetitions measure such times while connections are made and caches fill. `times` maps size (B) to a time in
+    any unit.
+    """
     found: list[int] = []
     ordered = sorted(times)
     for i, size in enumerate(ordered):
@@ -193,10 +200,10 @@ def cold(times: Mapping[int, float]) -> tuple[int, ...]:
 
 
 def pingpong(times: Mapping[int, float]) -> MessageCurve:
-    """Derive the figures of one curve from message size (B) → one-way time (ns).
+    """Return the derived numbers of a curve from message size (B) → one-way time (ns).
 
-    latency is the median time over 0 to 8 B but for a cold start (`cold`), with the 0-byte time apart; peak is the maximum over
-    sizes, not the last row.
+    The latency is the median time over 0 to 8 B without cold starts (`cold`), next to the 0-byte time. The peak is the
+    maximum over all sizes, not the last row.
     """
     rates = bandwidths(times)
     started = cold(times)
@@ -228,28 +235,28 @@ class Branch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hockney:
-    """A curve of times fitted by one line and by two; which of them may be quoted."""
+    """A curve of times, fitted by one line and by two lines, with the lines that may be quoted."""
 
     one: Branch
     two: tuple[Branch, Branch] | None  # None: fewer than four sizes on a side
 
     @property
     def quotable(self) -> tuple[Branch, ...]:
-        """The single line if no size is off by more than 15 %, else those of the two branches of which that holds."""
+        """Return the single line if all sizes are within 15 %. Otherwise return the branches that are within 15 %."""
         if self.one.worst <= QUOTABLE:
             return (self.one,)
         return tuple(branch for branch in self.two or () if branch.worst <= QUOTABLE)
 
 
 def fit(times: Mapping[int, float]) -> Hockney | None:
-    """Fit t = α + n ÷ B (Hockney 1994) to message size (B) → one-way time (ns): over all sizes, and on each side of the best
-    break.
+    """Return fits of t = α + n ÷ B (Hockney 1994) to message size (B) → one-way time (ns).
 
-    Least squares of the relative residuals, so that a message of 8 B weighs as much as one of 4 MB. The break has at least
-    four sizes on each side and the least sum of squares. None of fewer than four sizes.
+    The first fit is over all sizes. The second fit has one line on each side of the best break. The fit minimizes the
+    squared relative residuals, so that a message of 8 B has the weight of a message of 4 MB. The break has at least
+    four sizes on each side and the smallest sum of squares. Fewer than four sizes give None.
 
-    B is not determined where it is above twice the highest bandwidth that was measured: at no size does it make half of the time, and
-    times that do not grow with the size fit any.
+    B is undetermined above 2 × the highest measured bandwidth. There, n ÷ B is less than half of the time at every
+    size.
     """
     sizes = [n for n in sorted(times) if times[n] > 0]
     if len(sizes) < 4:
@@ -284,19 +291,19 @@ def _branch(sizes: Sequence[int], times: Mapping[int, float], most: float) -> tu
 
 
 def in_flight(parts: Sequence[tuple[float, float]]) -> float:
-    """Return L = Σ IOPS · latency over the directions of a cell: I/Os in flight, by Little's law.
+    """Return L = Σ IOPS · latency over the directions of a cell, the I/Os in flight by Little's law.
 
-    parts: (IOPS in 1/s, mean total latency in ns).
+    `parts` holds pairs of IOPS (1/s) and mean total latency (ns).
     """
     return sum(iops * latency * 1e-9 for iops, latency in parts)
 
 
 class Within(NamedTuple):
-    """The most I/Os a second within a limit on their latency, of the depths that were tested; between two of them nobody knows.
+    """The highest IOPS within a latency limit, over the tested depths. Rates between two depths are unknown.
 
     iops     the highest median (1/s) of the depths at which every repeat keeps the limit, and `depth`
-    open     some repeats have more at a depth at which others do not keep it
-    bound    every repeat keeps it at every depth: more may be to be had
+    open     some repeats have more at a depth that breaks the limit in other repeats
+    bound    every repeat keeps the limit at every depth, so that more may be possible
     """
 
     iops: float
@@ -306,10 +313,11 @@ class Within(NamedTuple):
 
 
 def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) -> Within | None:
-    """Return the most IOPS whose latency quantile is at most `slo` (ns), from iodepth → (IOPS, p99) of each repeat. None if no depth keeps
-    the limit in every repeat.
+    """Return the highest IOPS with a latency quantile of at most `slo` (ns), from iodepth → (IOPS, p99) of each
+    repeat.
 
-    Each number is of one depth: of repeats that keep the limit at different depths a mean would be of none.
+    Return None if no depth keeps the limit in every repeat. All repeats of a result have the same depth, because
+    a mean over several depths describes no measured cell.
     """
     kept = {at: [iops for iops, latency in own if latency <= slo] for at, own in depths.items()}
     by_all = {at: statistics.median(own) for at, own in kept.items() if own and len(own) == len(depths[at])}
@@ -337,13 +345,16 @@ class Bucket(NamedTuple):
 
 
 def quantile(buckets: Sequence[Bucket], share: float) -> float | None:
-    """Return the value below which `share` of the samples lie: the middle of the bucket that holds the sample of
-    rank ⌈share · n⌉. None unless at least ten samples lie beyond it: 99.9 % needs 10 000 samples, the median 20."""
+    """Return the value below which `share` of the samples are, as the middle of a bucket.
+
+    The bucket holds the sample of rank ⌈share · n⌉. Return None unless at least ten samples are beyond that
+    rank. 99.9 % needs 10 000 samples, the median needs 20.
+    """
     return quantiles(buckets, [share])[0]
 
 
 def quantiles(buckets: Sequence[Bucket], shares: Sequence[float]) -> list[float | None]:
-    """Return the `quantile` of each share: the buckets are ranked once."""
+    """Return the `quantile` of each share. The buckets are ranked only once."""
     total = sum(b.n for b in buckets)
     known = [share for share in shares if fixed(share, total)]
     at = dict(zip(known, _ranked(buckets, known, total), strict=True))
@@ -351,7 +362,7 @@ def quantiles(buckets: Sequence[Bucket], shares: Sequence[float]) -> list[float 
 
 
 def fixed(share: float, n: float) -> bool:
-    """Do n samples fix a quantile: do ten of them lie beyond it?"""
+    """Return whether n samples fix a quantile, with ten samples beyond the quantile."""
     return n * (1 - share) >= 10 - 1e-6
 
 
@@ -364,7 +375,7 @@ def _ranked(buckets: Sequence[Bucket], shares: Sequence[float], total: int) -> l
 
 
 def moments(buckets: Sequence[Bucket]) -> tuple[float, float]:
-    """Return (mean, standard deviation) of a histogram that is not empty, each bucket at its middle."""
+    """Return (mean, standard deviation) of a histogram with samples. Each bucket counts at the middle."""
     total = sum(b.n for b in buckets)
     mean = sum(b.middle * b.n for b in buckets) / total
     variance = sum((b.middle - mean) ** 2 * b.n for b in buckets) / total
@@ -372,11 +383,10 @@ def moments(buckets: Sequence[Bucket]) -> tuple[float, float]:
 
 
 def survival(buckets: Sequence[Bucket], points: int = 300) -> list[tuple[float, float]]:
-    """Return (value in ns, share of samples at or above it), falling, for a step line on log axes.
+    """Return falling pairs (value in ns, share of samples at or above the value) for a step line on log axes.
 
-    At most about `points` rows: between the extremes, rows are kept where the share has fallen by a fixed ratio
-    or the value has grown by one. It ends at the largest bucket with its own share, at least 1/n; nothing is
-    drawn past it.
+    About `points` rows at most are returned. Between the extremes, a row is kept if the share fell by a fixed ratio or
+    the value grew by 1. The line ends at the largest bucket, with a share of at least 1/n.
     """
     ordered = sorted(b for b in buckets if b.n > 0)
     total = sum(b.n for b in ordered)
@@ -404,9 +414,10 @@ def normal_survival(mean: float, deviation: float, value: float) -> float:
 
 
 def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
-    """Add up buckets into logarithmic ones, `per_decade` to a decade, that abut at powers of 10^(1/per_decade).
+    """Return buckets merged into logarithmic buckets, `per_decade` in each decade, with borders at powers of
+    10^(1/per_decade).
 
-    A bucket goes where its middle lies. A value of 0 goes with the lowest bucket.
+    The middle of a bucket decides. A value of 0 belongs to the lowest bucket.
     """
     counts: dict[int, int] = {}
     for bucket in buckets:
@@ -425,7 +436,7 @@ def _log_index(bucket: Bucket, per_decade: int) -> int:
 
 
 class Mode(NamedTuple):
-    """A peak of a distribution: the median of its samples, and the share of all samples that lie in it."""
+    """A peak of a distribution, with the median and the share of the samples."""
 
     at: float  # ns
     share: float
@@ -436,13 +447,13 @@ class Mode(NamedTuple):
 def modes(
     buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 24, step: float = 0.0
 ) -> list[Mode]:
-    """Return the peaks that hold at least `least` of the samples, from low to high; a cache shows as a peak of its own, its
-    share is the hit rate.
+    """Return the peaks with at least `least` of the samples, from low to high. A cache level appears as a peak with
+    the hit rate as share.
 
-    The buckets are merged into logarithmic ones, `per_decade` to a decade. Neighbouring peaks are one where the valley between
-    them is above half of the lower one, or where they are three steps of the clock (`step`, ns) apart or less: a coarse clock
-    makes a peak of each of its values. A mode reaches from valley to valley. What is smaller than `least` is in none, so the shares add up to
-    1 at most.
+    The buckets are merged into logarithmic buckets, `per_decade` in each decade. Two neighbouring peaks are merged if
+    the valley between the peaks is above half of the lower peak. Peaks within three clock steps (`step`, ns) are also
+    merged, because a coarse clock makes a peak at each tick. A peak reaches from valley to valley. Peaks below `least`
+    are dropped, so the shares add up to 1 at most.
     """
     merged = merge(buckets, per_decade)
     if not merged:

@@ -1,4 +1,4 @@
-"""The last digit that a program prints whose format nobody knows: what the values of all cells of a sweep show. Pure."""
+"""The last printed digit of an unknown program, estimated from the values of a sweep. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 
 def common_step(values: Iterable[float]) -> float:
-    """Return the largest power of ten of which all values are whole multiples: the last digit of an unknown program.
+    """Return the largest power of ten that divides all values, the last digit of an unknown program.
 
-    0 where fewer than five different values tell, or where they have more than ten digits. Five values that all end in a 0 by
-    chance are one in 10⁵.
+    The result is 0 for fewer than five different values, or for more than ten digits. Five values end in 0 by chance in
+    1 of 10⁵ cases.
     """
     known = sorted({abs(v) for v in values if v})
     if len(known) < 5:
@@ -24,8 +24,11 @@ def common_step(values: Iterable[float]) -> float:
 
 
 def step_of(values: Iterable[float], steps: Iterable[float]) -> float:
-    """Return the last digit of a metric of an unknown program: what all values share; of few the finest that was printed, else
-    the smallest difference between them; 0 of equal ones. `steps`: the last digits that are known of some."""
+    """Return the last digit of a metric of an unknown program, from all values together.
+
+    With few values, the result is the finest printed digit, or else the smallest difference. Equal values give 0.
+    `steps` holds the known last digits.
+    """
     ordered = sorted({*values})
     smallest = [*steps] or [b - a for a, b in itertools.pairwise(ordered)]
     return common_step(ordered) or min(smallest, default=0.0)

@@ -1,4 +1,4 @@
-"""A number and its name: the one by which compare, fleet, history, export and OpenMetrics know and say it. Pure."""
+"""A number and the name under which every command compares, exports and shows the number. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Buckets = tuple[Bucket, ...]
 
 
 class Bins(Sequence[Bucket]):
-    """Buckets by their columns: of those of a hundred thousand runs no value each is made unless somebody asks."""
+    """Buckets as three arrays. A `Bucket` is made on demand, because a file may hold 100 000 distributions."""
 
     __slots__ = ("high", "low", "n")
 
@@ -57,9 +57,9 @@ _ROWS: Final = (SIZE, "delay")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """What a number is, wherever and whenever it was measured: its whole identity within a run.
+    """The identity of a number within a run.
 
-    Two numbers of one name are of one quantity; of another unit or direction they are of another, and never compared.
+    Numbers with the same name measure the same quantity. Numbers of another unit or direction are never compared.
     """
 
     metric: str  # "bandwidth", "latency"
@@ -74,8 +74,11 @@ class Name:
 
     @property
     def tells_of(self) -> str:
-        """The metric of which a doubt is one of this number, too, as in `results.convicted`: "bandwidth", "latency/p99", of a message size
-        "PingPong/time/8", of an injection delay "latency/50"; "" of several. That of its `family` is the metric at all sizes."""
+        """Return the metric whose flags apply to this number, as `results.convicted` writes the metric.
+
+        Examples are "bandwidth", "latency/p99", "PingPong/time/8" (a message size) and "latency/50" (an injection
+        delay). The result is "" for a number with several metrics. The metric of `family` covers all rows of a table.
+        """
         metric = f"{self.metric}/{self.statistic}" if self.statistic else self.metric
         told = self.made_of if self.made_of or self.derived else metric
         row = next((value for label, value in self.part if label in _ROWS), None)
@@ -83,7 +86,7 @@ class Name:
 
     @property
     def quantity(self) -> str:
-        """Metric and statistic: "latency p99"."""
+        """Return metric and statistic, such as "latency p99"."""
         return f"{self.metric} {self.statistic}" if self.statistic else self.metric
 
     @property
@@ -93,7 +96,9 @@ class Name:
 
     @property
     def title(self) -> str:
-        """What all rows of a table are: "triad bandwidth", "read latency p99", "PingPong time", "latency matrix"."""
+        """Return the title that all rows of a table share, such as "triad bandwidth", "read latency p99" or "latency
+        matrix".
+        """
         quantity = self.quantity.replace("_", " ")
         # an idle latency is a latency
         said = self.kind.endswith(f" {quantity}") or self.kind == f"{quantity} matrix"
@@ -105,7 +110,9 @@ class Name:
 
     @property
     def row(self) -> str:
-        """Which row of the table: "4 processes, 8 B", "traffic 2:1, delay 100", "from 0 to 1"; "" where the run has one."""
+        """Return the label of the row, such as "4 processes, 8 B" or "from 0 to 1". The label is "" if the run has a
+        single row.
+        """
         said = ", ".join(
             _label(label, value)
             for label, value in self.part
@@ -115,7 +122,7 @@ class Name:
 
     @property
     def words(self) -> str:
-        """The name as every table, chart and file says it: "triad bandwidth", "PingPong time at 8 B"."""
+        """Return the name for tables, charts and files, such as "triad bandwidth" or "PingPong time at 8 B"."""
         if not self.row:
             return self.title
         if "statistic" in dict(self.part):
@@ -124,13 +131,13 @@ class Name:
 
     @property
     def said_unit(self) -> str:
-        """The unit as people call it: "IOPS" of fio's operations per second, nothing of a plain number."""
+        """Return the unit for readers: "IOPS" for fio's operations per second, "" for a plain number."""
         if self.unit == "1/s" and "IOPS" in self.metric:
             return "IOPS"
         return "" if self.unit == "1" else self.unit
 
     def fields(self) -> dict[str, Any]:
-        """Return the name for programs, ready for JSON; the labels as they are."""
+        """Return the name as a dictionary for JSON, with the labels unchanged."""
         return {
             "metric": self.metric, "statistic": self.statistic or None, "unit": self.unit, "better": self.better,
             "kind": self.kind or None, "labels": dict(self.part), "derived": self.derived,
@@ -156,7 +163,7 @@ def _size(value: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """One number of one run, or of the runs of one repeat (`curve_numbers`)."""
+    """A number of one run, or of the runs of one repeat (`curve_numbers`)."""
 
     name: Name
     value: float  # in the name's unit
@@ -166,7 +173,7 @@ class Number:
     def read(
         cls, row: Measurement, metric: Metric, part: Part, step: float | None, *, kind: str = ""
     ) -> Self:
-        """Return a measurement as it was printed, with the last digit that its program prints."""
+        """Return a measurement as the program printed the value, with the last printed digit."""
         name = Name(metric=row.metric, unit=row.unit, better=metric.better, kind=kind, part=part)
         return cls(name=name, value=row.value, step=step)
 
@@ -183,7 +190,7 @@ class Number:
         unsaid: Part = (),
         made_of: str = "",
     ) -> Self:
-        """Return what a curve offers."""
+        """Return a number that is derived from a curve."""
         return cls(
             name=Name(
                 metric=metric,
@@ -200,7 +207,7 @@ class Number:
 
     @property
     def resolution(self) -> float:
-        """ρ, the last digit through the value: IMB's `0.19` µs gives 0.053. 0 where it is not known."""
+        """Return ρ, the last printed digit ÷ the value. IMB's `0.19` µs gives 0.053. Unknown digits give 0."""
         return resolution(self.value, self.step)
 
     def printed_to(self, step: float | None) -> Number:
@@ -209,10 +216,10 @@ class Number:
 
 
 def resolution(value: float, step: float | None) -> float:
-    """Return the last digit through the value; 0 where it is not known."""
+    """Return the last printed digit ÷ the value. An unknown digit gives 0."""
     return step / abs(value) if step and value else 0.0
 
 
 def part_of(row: Measurement, *labels: str) -> Part:
-    """Return those of the labels that a row has, in this order."""
+    """Return the labels of a row that are in `labels`, in the order of `labels`."""
     return tuple((label, value) for label in labels if (value := row.get(label)) is not None)

@@ -1,4 +1,4 @@
-"""What a machine could do at most, from what is known of its parts. Pure."""
+"""Upper bounds of a machine, computed from facts about the parts. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from reports.results.model import Run
 
 
 def module_peak(run: Run) -> float | None:
-    """Return the most that the memory of a run's machine can move (B/s). None where its session did not record the modules, and
-    where the memory may have been of another kind: a NUMA node without CPUs (HBM, CXL), a processor with HBM before its DIMMs."""
+    """Return the peak rate (B/s) of the memory modules of a run's machine.
+
+    Return None if the session did not record the modules. Return None also if the memory may be of
+    another kind, as in a NUMA node without CPUs (HBM, CXL) or in a processor with HBM.
+    """
     machine = run.session.topology
     nodes = {node for group in run.placed for node in (*group.membind, *group.interleave)}
     other = {n.os_index for n in machine.numa_nodes if not n.cpus and n.has_memory} if machine else set()
@@ -21,7 +24,7 @@ def module_peak(run: Run) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """Where a run was on its machine: what other runs must have in common with it to be of the same memory."""
+    """The place of a run on a machine. Runs with equal places used the same memory."""
 
     file: str
     host: str
@@ -30,7 +33,7 @@ class Spot:
 
 
 def spot(run: Run) -> Spot | None:
-    """Return where a run was; None of captured texts and where the machine is not known: nothing tells."""
+    """Return the place of a run. Captured output and unknown machines give None."""
     machine = run.session.topology
     if run.captured or machine is None or not machine.cores:
         return None
@@ -45,15 +48,17 @@ def spot(run: Run) -> Spot | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
-    """The most that the memory behind a run can move by its modules."""
+    """The peak rate of the memory behind a run."""
 
     rate: float  # B/s
     shared: bool  # of some of the machine's NUMA nodes: their part of the modules, taken as spread evenly
 
 
 def memory_peak(run: Run, node: int | None = None) -> Peak | None:
-    """Return channels × MT/s × 8 B of the nodes whose memory a run used, or of one of them; None where `module_peak` is, and where its
-    place is not known on a machine of several nodes."""
+    """Return channels × MT/s × 8 B for the nodes whose memory the run used, or for one node.
+
+    Return None if `module_peak` is None, or if the place is unknown on a machine with several nodes.
+    """
     most, at, machine = module_peak(run), spot(run), run.session.topology
     if most is None:
         return None

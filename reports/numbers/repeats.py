@@ -1,4 +1,4 @@
-"""The repeats of one cell: each number with a value per repeat, and the number that stands for the cell. Pure."""
+"""The repeats of one cell, the value of each number per repeat, and the leading number. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.results.model import Results, Run
 
 
 class Column(NamedTuple):
-    """One number over the repeats of a cell, in its base unit."""
+    """One number over the repeats of a cell, in the base unit."""
 
     values: tuple[float, ...]
     steps: tuple[float | None, ...]  # the last printed digit of each; None: not known
@@ -30,12 +30,12 @@ class Column(NamedTuple):
 
     @property
     def step(self) -> float:
-        """The last digit of the first repeat; 0: not known."""
+        """Return the last printed digit of the first repeat, or 0 if unknown."""
         return self.steps[0] or 0.0
 
 
 class Leader(NamedTuple):
-    """What the number is that stands for a cell."""
+    """Label and direction of the leading number of a cell."""
 
     words: str  # "bandwidth", "read IOPS", "write total time"
     better: Direction
@@ -50,7 +50,7 @@ class Leader(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Runs of one cell and one program, at least one; the numbers that all of them have."""
+    """One or more runs of one cell and program, with the numbers that all runs have."""
 
     runs: tuple[Run, ...]
 
@@ -64,7 +64,7 @@ class Repeats:
 
     @functools.cached_property
     def columns(self) -> Mapping[Name, Column]:
-        """Name → its column, in the order of the first run."""
+        """Return name → column, in the order of the first run."""
         found: dict[Name, tuple[list[float], list[float | None]]] = {}
         for number in itertools.chain(*map(each_number, self.runs)):
             values, steps = found.setdefault(number.name, ([], []))
@@ -79,22 +79,22 @@ class Repeats:
 
     @functools.cached_property
     def lead(self) -> Name | None:
-        """The number that stands for the cell."""
+        """Return the leading number of the cell."""
         return find(self.tool).lead(self) if self.columns else None
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The leading number of each repeat; () without one."""
+        """Return the leading number of each repeat, or () without a leading number."""
         return self.columns[self.lead].values if self.lead else ()
 
     @property
     def standing(self) -> tuple[float, ...]:
-        """The same; () of results that their own program calls wrong."""
+        """Return `values`, or () if the program itself calls the results wrong."""
         return () if self.first.void else self.values
 
     @functools.cached_property
     def leader(self) -> Leader:
-        """What the leading number is, in words, and which way is better."""
+        """Return label and direction of the leading number."""
         name = self.lead
         if name is None:
             return Leader("number", "neither")
@@ -121,7 +121,7 @@ class Repeats:
 
     @property
     def headline(self) -> str:
-        """The numbers in a few words: "triad 26.1 GB/s". Never empty."""
+        """Return the numbers as a short text such as "triad 26.1 GB/s". The text is never empty."""
         from reports.text import format as fmt
 
         if not any(run.parsed for run in self.runs):
@@ -146,7 +146,9 @@ def _without_size(name: Name) -> Name:
 
 
 def each_number(run: Run) -> Iterator[Number]:
-    """Give what a run is compared by, in the order of its tables: a run may have a million. Those of which neither direction is better are shown only."""
+    """Yield the compared numbers of a run, in the order of the tables. A run may have a million numbers. Numbers
+    without a direction are only shown.
+    """
     if run.parsed is None:
         return iter(())
     found = find(run.tool).numbers(run)
@@ -180,7 +182,7 @@ class _Fresh:
 
 
 def fresh(cell: Cell, texts: Iterable[Parsed]) -> Repeats:
-    """Return the repeats of a cell as they were read, before they are stored; at least one."""
+    """Return the repeats of a cell before the runs are stored. At least one run is needed."""
     return Repeats(tuple(cast("Run", _Fresh(cell, parsed)) for parsed in texts))
 
 
@@ -212,9 +214,10 @@ def all_cells(results: Results) -> Iterator[Repeats]:
 
 
 def leaders_of(repeats: Sequence[Repeats]) -> list[tuple[Leader, tuple[float, ...]]]:
-    """Return the leader of each cell and its values; the bandwidths if the I/Os or files of the cells have different sizes.
+    """Return the leading number of each cell, with the values. Bandwidths replace IOPS if the cells have different
+    I/O or file sizes.
 
-    Of small blocks the IOPS are always more, and less is always written sooner.
+    Small blocks always have higher IOPS, and small files are always written sooner.
     """
     led = [(cell.leader, cell.values) for cell in repeats]
     moved = [find(cell.tool).moved(cell) for cell in repeats]
@@ -228,9 +231,10 @@ def leaders_of(repeats: Sequence[Repeats]) -> list[tuple[Leader, tuple[float, ..
 
 
 def at_one_size(repeats: Sequence[Repeats]) -> tuple[float, list[tuple[float, ...]]] | None:
-    """Return the message size (B) at which cells that each hold a curve are set against one another, and the values of each cell there.
+    """Return the message size (B) at which curves are compared, and the values of each cell at that size.
 
-    None without such a size. It is the first that all have from the largest on that stands for one of them.
+    The result is the first common size, from the largest down, that is the leading number of a cell. None means that
+    there is no such size.
     """
     lines = [cell.line(cell.lead) if cell.lead else {} for cell in repeats]
     sizes = [cell.leader.size for cell in repeats]
@@ -243,9 +247,10 @@ def at_one_size(repeats: Sequence[Repeats]) -> tuple[float, list[tuple[float, ..
 
 
 def have_best(repeats: Sequence[Repeats], leaders: Sequence[Leader]) -> bool:
-    """May one of the cells of a sweep be its best? None if they differ in an option of `no_better`, in the benchmark, or in which way is better.
+    """Return whether a cell of a sweep may be called the best.
 
-    leaders: of each cell.
+    None means that the cells differ in an option of `no_better`, in the benchmark or in the direction. `leaders` has
+    one entry per cell.
     """
     from reports.numbers import no_better, ranked
 

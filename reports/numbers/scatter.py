@@ -1,6 +1,6 @@
-"""How the repeats of a cell lie to one another, and to the order in which they ran. Pure: values in, figures out.
+"""Statistics of the repeats of a cell: spread, groups, slow first repeats and drift. Pure.
 
-The limits were chosen on made-up noise; what each rule says where nothing is wrong stands beside it.
+The limits come from simulated noise. Each docstring gives the false positive rate.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ _LEAST_COUNT, _LEAST_RATIO = 10, 0.1
 
 
 def tells_shares(values: Sequence[float], unit: str) -> bool:
-    """Is how far apart values are as a share of their median worth a word? Not of levels (dB, °C), of which none is a share of another; nor of
-    counts below 10 and of ratios below 0.1, which are near 0: 1 error and 2 are not 100 % apart."""
+    """Return whether the spread of values may be given as a share of the median.
+
+    Levels (dB, °C) have no meaningful shares. Counts below 10 and ratios below 0.1 are too near to 0: 1 error and 2
+    errors do not differ by 100 %.
+    """
     if is_level(unit):
         return False
     median = abs(statistics.median(values))
@@ -48,16 +51,17 @@ LEAST_FOR_DRIFT: Final = 20
 
 
 def robust_sd(values: Sequence[float]) -> float:
-    """Return 1.4826 · the median distance from the median: the standard deviation of normal values, whatever a few others are."""
+    """Return 1.4826 · the median absolute deviation, a robust standard deviation for normal values."""
     median = statistics.median(values)
     return 1.4826 * statistics.median(abs(v - median) for v in values)
 
 
 def pairs_apart(values: Sequence[float]) -> float:
-    """Return how far apart the nearer quarter of all pairs is, at most (Qₙ of Rousseeuw and Croux 1993, without its factor).
+    """Return the largest distance in the nearer quarter of all pairs: Qₙ (Rousseeuw and Croux 1993) without the
+    factor.
 
-    Half of the values may lie anywhere, as with the median distance, and it tells a standard deviation of 5 % from one of 3 % by eight
-    values in 52 of 100 cases where that does in 42.
+    Half of the values may be arbitrary, as with the median absolute deviation. With eight values, Qₙ distinguishes a
+    standard deviation of 5 % from 3 % in 52 of 100 cases, the median absolute deviation in 42.
     """
     apart = sorted(abs(a - b) for a, b in itertools.combinations(values, 2))
     return apart[math.comb(len(values) // 2 + 1, 2) - 1]
@@ -72,10 +76,10 @@ def _pairs_limit(n: int) -> float:
 
 
 def scatters(values: Sequence[float], noise: float) -> bool:
-    """Do repeats scatter by more than `noise`, the standard deviation that is usual, as a share of their median?
+    """Return whether repeats vary by more than `noise`, the usual standard deviation as a share of the median.
 
-    Fewer than six by their range, more by `pairs_apart`; 5 % of cells that scatter just so exceed either, and of those with two thirds
-    of it at most 0.1 %.
+    Fewer than six repeats are judged by the range, more repeats by `pairs_apart`. The rule flags 5 % of cells with
+    exactly this noise, and at most 0.1 % of cells with two thirds of this noise.
     """
     median = abs(statistics.median(values))
     if len(values) < 2:
@@ -86,11 +90,14 @@ def scatters(values: Sequence[float], noise: float) -> bool:
 
 
 def groups(values: Sequence[float], least: float) -> tuple[list[float], list[float]] | None:
-    """Return the low and the high values where eight or more lie in two groups, of two at least; else None.
+    """Return the low and the high values if eight or more values form two groups with at least two values each.
+    Otherwise return None.
 
-    The gap between them is wider than `least` (a share of the median) and than either group, than twice either where one is of two. With
-    a `least` of 3 %, normal noise of 2 % lies so in 0.9 % of cells of eight and 0.4 % of ten, of 1 % in none; of two levels 7 % apart,
-    each with a noise of 1 %, 79 % of eight and 85 % of ten are found, 10 % apart 91 and 97 %.
+    The gap must be wider than `least` (a share of the median) and wider than either group. If a group has two values,
+    the gap must be wider than 2 × either group. With `least` = 3 %, normal noise of 2 % gives groups in 0.9 % of cells
+    with eight values and 0.4 % with ten. Noise of 1 % never gives groups. Two levels with a difference of 7 % and noise of 1 %
+    are detected in 79 % (eight values) and 85 % (ten values) of cases. With a difference of 10 % the rates are 91 % and
+    97 %.
     """
     if len(values) < LEAST_FOR_GROUPS:
         return None
@@ -103,10 +110,12 @@ def groups(values: Sequence[float], least: float) -> tuple[list[float], list[flo
 
 
 def is_slow_first(values: Sequence[float], least: float) -> bool:
-    """Is the first of five or more values, higher being better, below all others by more than `least` and by 4 standard deviations?
+    """Return whether the first of five or more values is a slow outlier. Higher values are better.
 
-    `least` is a share of the others' median. The deviation is that of the others, by their median distance or their range, whichever is
-    more: of five repeats without a warm-up effect 0.02 % at 1 % of noise, 1.3 % at 3 % and more (3 deviations: 2.3 %).
+    The first value must be below all other values by more than `least` and by 4 standard deviations. `least` is a share
+    of the median of the other values. Their deviation comes from the median distance or the range, whichever is larger.
+    Without a warm-up effect, the rule flags 0.02 % of cells with five repeats at 1 % noise and 1.3 % at 3 % or more. 3
+    deviations would flag 2.3 %.
     """
     if len(values) < LEAST_FOR_FIRST:
         return False
@@ -134,12 +143,14 @@ class Drift(NamedTuple):
 
 
 def drift(cells: Sequence[Sequence[Timed]]) -> Drift | None:
-    """Return the drift over the runs of some cells; None of fewer than LEAST_FOR_DRIFT runs in cells of two or more.
+    """Return the drift over the runs of some cells, with two or more runs each. Fewer than LEAST_FOR_DRIFT runs give
+    None.
 
-    Spearman's correlation between order and residual (the number through its cell's median), its null distribution that of the cells'
-    own permutations: the runs of a cell are the ones that may be exchanged. The usual one accuses 2.5 to 3 % of sweeps of three rounds
-    at p < 0.01, since residuals about a median of three are not independent; this one 0.4 to 1.2 % (1500 made sweeps a kind). The slope
-    is the median over all pairs of runs of one cell (Theil-Sen within cells, Hirsch et al. 1982).
+    The test is Spearman's correlation between order and residual (value ÷ median of the cell). The null distribution
+    permutes the runs within each cell. The usual null distribution flags 2.5 to 3 % of sweeps with three rounds at p <
+    0.01, because residuals from a median of three are dependent. The permutations flag 0.4 to 1.2 % (1500 simulated
+    sweeps per kind). The slope is the median over all pairs of runs within a cell (Theil-Sen within cells, Hirsch et
+    al. 1982).
     """
     told = [sorted(cell) for cell in cells if len(cell) > 1]
     runs = [run for cell in told for run in cell]
@@ -190,7 +201,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of some values as a share of their median; 0 of a single one."""
+    """Return the standard deviation as a share of the median. A single value gives 0."""
     median = statistics.median(values)
     return statistics.stdev(values) / abs(median) if len(values) > 1 and median else 0.0
 
@@ -200,8 +211,11 @@ LOOKS: Final = CAP - BASE + 1
 
 
 def calm_by_chance(settled: Sequence[Sequence[float]], noise: float, cells: int) -> list[bool]:
-    """Tell of each of the cells that settled, of so many in all, whether it may be one of the standard deviation `noise` whose values agree
-    by chance at one of the LOOKS: chi-square, of normal noise, and a false discovery rate of 5 % (Benjamini and Hochberg)."""
+    """Return for each settled cell whether the cell may have settled by chance, with a true standard deviation of
+    `noise`.
+
+    The test is chi-square for normal noise over the LOOKS, with a false discovery rate of 5 % (Benjamini and Hochberg).
+    """
     from scipy.special import gammainc
 
     chances = []

@@ -1,4 +1,4 @@
-"""The part of a tool (`reports.tools.base.Tool`, where it is described) that has its numbers, found by name."""
+"""The numbers part of a tool (`reports.tools.base.Tool` has the description), loaded by name."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ class NumbersModule(Protocol):
 
 
 def find(tool: str) -> NumbersModule:
-    """Return a tool by its name."""
+    """Return a tool by name."""
     return cast("NumbersModule", importlib.import_module("reports.tools").find(tool))

@@ -1,5 +1,5 @@
-"""`pinsweep report`: the page of one set of results.
+"""`pinsweep report`: the page for a set of results.
 
-`render` writes it. `build` puts together what the charts, the checks and the methods say; `overview` and `hosts` draw what is of several tools or hosts,
-`placement` where the runs ran.
+`render` writes the page. `build` joins charts, checks and methods. `overview` and `hosts` draw figures for several
+tools or hosts. `placement` shows where the runs ran.
 """

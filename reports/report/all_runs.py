@@ -22,7 +22,7 @@ _LONGEST_LINE: Final = 2000
 
 
 def table(results: Results) -> Table:
-    """Return a row per run, those without a number first if there are very many."""
+    """Return one row per run. In a long table, runs without a number come first."""
     runs = list(results.started)
     if len(runs) > 10 * MAX_ROWS:
         runs.sort(key=lambda run: run.parsed is not None)
@@ -38,7 +38,7 @@ def table(results: Results) -> Table:
 
 
 def row(run: Run) -> dict[str, Value]:
-    """Return what is known of a run, by the names of columns."""
+    """Return the facts about a run by column name."""
     record = run.record
     attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
     reason = record.reason or run.unreadable
@@ -50,7 +50,7 @@ def row(run: Run) -> dict[str, Value]:
 
 
 def command_text(run: Run) -> str:
-    """Return the command line with its environment, as it was started or typed."""
+    """Return the command line with the environment, as started or typed."""
     words = (
         f"{name}={value}" if run.captured else f"{name}={shlex.quote(str(value))}"
         for name, value in run.record.env.items()
@@ -61,7 +61,7 @@ def command_text(run: Run) -> str:
 
 
 def placement_text(placement: Placement | None) -> str:
-    """Return "CPU 3", "CPUs 0-3, memory of node 0" per process; "not placed" without a placement."""
+    """Return "CPU 3" or "CPUs 0-3, memory of node 0" per process. A run without a placement gives "not placed"."""
     if not placement or not placement.groups:
         return "not placed"
     texts = []
@@ -79,8 +79,11 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def seen_text(record: RunRecord) -> str:
-    """Return what was seen in /proc in words, "walk on CPU 0, memory of node 0, 1 thread; pinsweep on CPU 1"; of what came otherwise, as of a
-    captured text, keys and values as recorded."""
+    """Return the observed placement from /proc, such as "walk on CPU 0, memory of node 0, 1 thread; pinsweep on CPU
+    1".
+
+    Facts from other sources, such as captured output, are listed as recorded keys and values.
+    """
     seen = asdict(record.capture) if record.capture else record.seen
     if not seen:
         return "not recorded"

@@ -1,4 +1,4 @@
-"""The page as a value: head, machines, checks, sections with their figures, methods, all runs. Pure."""
+"""The page as a value: head, machines, checks, sections, methods and runs. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OVERVIEW: Final = Chart(
 
 
 def build(results: Results, findings: Sequence[Finding] | None = None) -> Page:
-    """Return the page of some results. findings: of their audit, if it was made already."""
+    """Return the page of some results. `findings` is an existing audit."""
     findings = audit(results) if findings is None else findings
     measured = measure(results, findings, undirected=True)
     found = [(tools.find(tool), tool, _rows(results, measured, tool)) for tool in results.tools]

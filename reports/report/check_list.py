@@ -1,4 +1,4 @@
-"""The checks of a page: what the audit finds, what has no number, and remarks of the parsers. Pure."""
+"""The checks of a page: findings of the audit, missing runs and remarks of the parsers. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_ROWS: Final = 100
 
 
 def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ...]:
-    """Return the checks of a page; findings: those of the audit."""
+    """Return the checks of a page. `findings` is the result of the audit."""
     found = [*_findings(findings), *_missing(results), *_built_in(results), *_remarks(results, findings)]
     unwatched = sum(
         not run.record.counters or run.is_too_short for tool in results.tools for run in results.good(tool)

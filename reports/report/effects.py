@@ -1,4 +1,4 @@
-"""What each axis of a sweep does to the number that stands for a cell, and the best cell of each sweep: two tables. Pure."""
+"""The effect of each axis on the leading number, and the best cell of each sweep: two tables. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sweep:
 
 
 def tables(results: Results) -> tuple[Table, ...]:
-    """Return the effects of axes and the best cells; () if no sweep has several cells that can be compared."""
+    """Return the tables of axis effects and best cells, or () if no sweep has several comparable cells."""
     sweeps = [sweep for tool in results.tools for sweep in _sweeps(results, tool)]
     effects = Table(
         id=EFFECTS, title="What each axis does", rows=tuple(row for sweep in sweeps for row in _effects(sweep)),

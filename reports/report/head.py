@@ -1,4 +1,4 @@
-"""The head of a page: how much of what was planned has a number, the key numbers, where and with what they were measured. Pure."""
+"""The head of a page: completed runs, key numbers, machines and versions. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_NAMED: Final = 4
 
 
 def sentence(results: Results) -> str:
-    """Return "vm: 30 of 32 runs ok, 1 disturbed."; imported texts and skipped cells are counted."""
+    """Return "vm: 30 of 32 runs ok, 1 disturbed.", with counts of imported captured output and skipped cells."""
     hosts = list(dict.fromkeys(m.host for m in results.measured))
     where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
     parts = [f"{where}: {results.ended}."] if hosts and results.ended else []
@@ -36,7 +36,7 @@ def sentence(results: Results) -> str:
 
 
 def care(findings: Iterable[Finding]) -> str:
-    """Return the two checks that flag most cells, in a sentence; "" if none flags a number."""
+    """Return a sentence with the two checks that flag most cells, or "" without flagged numbers."""
     flagged = [one for one in summaries(findings) if one.level != "info"]
     most = sorted(flagged, key=lambda one: -len(one.rows.rows))[:2]
     more = f", and {fmt.plural(len(flagged) - 2, 'more check')}" if len(flagged) > len(most) else ""
@@ -45,7 +45,9 @@ def care(findings: Iterable[Finding]) -> str:
 
 
 def key_numbers(cells: pd.DataFrame) -> tuple[KeyNumber, ...]:
-    """Return the best cell of each name and program, by their ranks; each name has its first before one has its second."""
+    """Return the best cell of each name and program, in the order of the ranks. The first number of every name comes
+    before any second number.
+    """
     best = [best_of(same) for _, same in cells.groupby(["name", "program"], sort=False)] if len(cells) else []
     seen: dict[str, int] = {}
     ordered = []
@@ -64,7 +66,7 @@ def best_of(cells: pd.DataFrame) -> dict[Any, Any]:
 
 
 def key_number(row: Mapping[Any, Any], *, where: bool = False) -> KeyNumber:
-    """Return a number as it is read. where: with its host."""
+    """Return a number for readers. `where` includes the host."""
     step = row["step"] if row["step"] == row["step"] else None
     base = "IOPS" if row["unit"] == "1/s" and "IOPS" in row["name"] else row["unit"]
     value, unit = fmt.split(row["value"], base, step=step)
@@ -84,7 +86,7 @@ def key_number(row: Mapping[Any, Any], *, where: bool = False) -> KeyNumber:
 
 
 def built_in(results: Results) -> str:
-    """Return which tools were replaced by built-in kernels, in a sentence; "" if none was."""
+    """Return a sentence with the tools that built-in kernels replaced, or ""."""
     tools = [tool for tool in results.tools if any(naming.stands_in(run) for run in results.good(tool))]
     return (
         f"Built-in kernels measured in place of {fmt.words(sorted(map(tool_name, tools)))}." if tools else ""
@@ -92,7 +94,7 @@ def built_in(results: Results) -> str:
 
 
 def provenance(results: Results) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Return labels and values, and what was not recorded."""
+    """Return pairs of label and value, including the facts that were not recorded."""
     machines = results.machines
     hosts = list(dict.fromkeys(m.host for m in results.measured))
     pairs = [("Host" if len(hosts) == 1 else "Hosts", _listed(hosts))] if hosts else []

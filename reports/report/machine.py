@@ -1,6 +1,6 @@
-"""The machine with what was measured on it: packages, NUMA nodes with their PUs and caches, links between nodes, disks. Pure.
+"""The machine with the measured numbers: packages, NUMA nodes, PUs, caches, links and disks. Pure.
 
-A number is at the part where its run was placed: the node whose CPUs and memory it used, a link between two nodes, or a disk.
+A number belongs to the part where the run was placed: a node, a link between two nodes, or a disk.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ Key = tuple[str | int, ...]
 
 
 def machines(results: Results, cells: pd.DataFrame, runs: pd.DataFrame) -> tuple[Machine, ...]:
-    """Return the drawing of each machine with a known topology, those with numbers first; hosts of one shape without numbers only once.
+    """Return a drawing per machine with a known topology. Machines with numbers come first. Hosts with equal
+    topology and without numbers share a drawing.
 
-    cells: key numbers (`reports.tools.base.KEY_COLUMNS`) with `pus` and `memory_nodes` of their runs. runs: of all tools.
+    `cells` holds key numbers (`reports.tools.base.KEY_COLUMNS`) with the `pus` and `memory_nodes` of the runs. `runs`
+    covers all tools.
     """
     latest = {
         m.host: m.session.topology
@@ -135,7 +137,9 @@ def _best(rows: Iterable[Mapping[Any, Any]]) -> tuple[KeyNumber, ...]:
 
 
 def part_of(row: Mapping[Any, Any], topology: Topology) -> Key:
-    """Return the smallest part of the machine that holds the CPUs and the memory of a cell; all of it if it was not placed."""
+    """Return the smallest part of the machine with the CPUs and the memory of a cell. An unplaced cell belongs to
+    the whole machine.
+    """
     if isinstance(row["device"], str) and row["device"]:
         return ("disk", row["device"])
     if _is(row["source"]) and _is(row["target"]):
@@ -187,7 +191,7 @@ def _caches(
 
 
 def squares(cores: Sequence[Core], topology: Topology, used: frozenset[int]) -> Squares:
-    """Return the picture of some cores: a square is a PU, a column a core."""
+    """Return a picture of cores. A square is a PU and a column is a core."""
     numbered = len(topology.cores) <= MAX_NUMBERED
     width, height, gap = (20, 16, 2) if numbered else (8, 8, 2)
     deepest = max((len(core.cpus) for core in cores), default=1)

@@ -20,13 +20,14 @@ def render_report(
     include: Include = "least",
     watched: Watched = iter,
 ) -> Path:
-    """Write the report of some result files to `out` and return it. include, watched: as of `load`.
+    """Write the report of some result files to `out` and return `out`. `include` and `watched` are arguments of
+    `load`.
 
-    The same results give the same bytes. `static` leaves out the script: values at points, tables to copy, pictures to save, the theme
-    switch. template: a folder of templates before ours, see `reports.page.templates`.
+    The same results give the same bytes. `static` omits the script for point values, table copies, picture downloads
+    and the theme switch. `template` is a folder of user templates, see `reports.page.templates`.
 
-    Raises UserError for files that are no results, an `out` that cannot be written, mistakes in the user's templates, and if vl-convert is
-    not installed.
+    Raises UserError if a file is not a result file, `out` cannot be written, a user template is wrong or vl-convert is
+    missing.
     """
     results = load(list(paths), include=include, watched=watched)
     page = build.build(results)
