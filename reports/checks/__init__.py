@@ -1,17 +1,20 @@
-"""Checks of numbers that cannot be true, or that say something else than they seem to. One function each, found by its decorator.
+"""Checks of impossible or misleading numbers. Each check is one function, registered by a decorator.
 
-A check reads Results and yields Faults. Its docstring is its documentation (docs/audit.md is made of it):
+A check reads Results and yields Faults. The docstring is the documentation of the check (docs/audit.md is made from the
+docstrings):
 
-    first line    what is wrong, in a few words
+    first line    the fault, in a few words
     paragraphs    the arithmetic, with its limits
-    "Do: …"       what the reader should do; the last paragraph
+    "Do: …"       advice for the reader; the last paragraph
 
-A check says nothing where the data does not carry it: what is unknown (a depth that no text tells) is no fault.
+A check yields nothing for unknown data. A depth that no output shows is not a fault.
 
-A check of any tool (G…) asks the tools for their part: `FAULTS` of `reports.tools.base.Tool`, and what is described there with its id.
+A check of any tool (G…) calls the tools for their part, as `FAULTS` of `reports.tools.base.Tool` lists under the id of
+the check.
 
-A module's checks have ids of one letter. It may say FAMILY: where they stand among the others, and their heading, (0, "Storage
-(fio)"), or ANY_TOOL, whose checks are of all runs; else it is its own name, after pinsweep's tools (0 to 3).
+The checks of a module have ids with the same letter. A module may set FAMILY to its position and heading, such as (0,
+"Storage (fio)"). A module may set ANY_TOOL if its checks cover all runs. Without these, the heading is the module name,
+after pinsweep's tools (0 to 3).
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ Quoted = tuple[float, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One cell (or group of cells) that a check found, and the numbers that show it."""
+    """One cell or group of cells that a check flags, with the numbers."""
 
     level: Level
     run: Run  # one run of the cell
@@ -58,7 +61,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A check as it is documented."""
+    """A check with documentation."""
 
     id: str
     levels: tuple[Level, ...]
@@ -68,19 +71,19 @@ class Check:
 
     @property
     def family(self) -> tuple[int, str]:
-        """Where the checks of its kind stand among the others, and their heading."""
+        """Return the position of the check's family and the heading."""
         name = self.find.__module__
         found: tuple[int, str] = getattr(sys.modules[name], "FAMILY", (50, name.rpartition(".")[2]))
         return found
 
     @property
     def title(self) -> str:
-        """What kind of fault it looks for."""
+        """Return the name of the fault."""
         return _doc(self.find)[0]
 
     @property
     def tool(self) -> str:
-        """Whose numbers it judges; "" of any tool's."""
+        """Return the tool that the check judges, or "" for any tool."""
         return "" if self.family == ANY_TOOL else self.find.__module__.rpartition(".")[2]
 
     @property
@@ -110,7 +113,7 @@ def check(
     flags: tuple[str, ...] = (),
     is_of_runs: bool = False,
 ) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
-    """Register a check under its id, with the levels that its faults may have, the gravest first."""
+    """Register a check under an id, with the possible levels of its faults, the most severe first."""
 
     def register(function: Callable[[Results], Iterator[Fault]]) -> Callable[[Results], Iterator[Fault]]:
         if key in _CHECKS:
@@ -136,19 +139,21 @@ class Judged(Protocol):
 
 
 def judged(tool: str) -> Judged:
-    """Return a tool by its name."""
+    """Return a tool by name."""
     return cast("Judged", importlib.import_module("reports.tools").find(tool))
 
 
 def parts(key: str, results: Results) -> Iterator[Fault]:
-    """Give what a check of any tool finds in the tools' own ways, in the order of the results."""
+    """Yield the findings of a check of any tool, in the order of the results."""
     for tool in results.tools:
         if key in judged(tool).FAULTS:
             yield from judged(tool).FAULTS[key](results)
 
 
 def checks(tools: Collection[str] | None = None) -> tuple[Check, ...]:
-    """Return the checks of some tools and of any tool, by family and number; all without tools."""
+    """Return the checks of the named tools and the checks of any tool, by family and number. Without tools, return
+    all checks.
+    """
     _import_all(__name__, tuple(__path__))
     if tools is None:
         _import_all("reports.tools", tuple(importlib.import_module("reports.tools").__path__))

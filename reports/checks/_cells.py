@@ -1,4 +1,4 @@
-"""What several checks need of the runs: siblings, medians over repeats, what was typed, the machine behind a run."""
+"""Helpers that several checks share: sibling cells, medians over repeats, typed commands, and the machine of a run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ def by_cell(runs: Iterable[Run]) -> dict[CellKey, list[Run]]:
 
 
 def siblings_key(run: Run, but: Sequence[str]) -> CellKey:
-    """The same for cells of one sweep, on one machine, that differ in nothing but the options named."""
+    """Return a key that is equal for cells of one sweep and machine that differ only in the named options."""
     options = tuple(sorted((k, str(v)) for k, v in run.cell.options.items() if k not in but))
     return machine_key(run), run.cell.sweep, run.place, naming.program_kind(run), options
 
 
 def siblings(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run]]:
-    """Return the runs that have the same key; the repeats of a cell, which may be texts of their own, that of its first."""
+    """Return the runs with the same key. Repeats of a cell in separate captured outputs have the key of the first
+    repeat.
+    """
     firsts: dict[object, Run] = {}
     of = [firsts.setdefault((cell_key(run), naming.program_kind(run)), run) for run in runs]
     return [
@@ -43,7 +45,9 @@ def siblings(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run
 
 
 def sweeps(run: Run, name: str) -> bool:
-    """Is an option an axis that the experiment's author chose: was it to be seen what its values do? Of captured texts every option is an axis."""
+    """Return whether the author of the experiment chose an option as an axis. In captured output every option is an
+    axis.
+    """
     return not run.captured and name in run.cell.swept
 
 
@@ -56,19 +60,22 @@ _MOST_WORDS = 2000
 
 
 def command_text(run: Run) -> str:
-    """The command line as one text; of a captured run as it was typed, "" where nobody tells it."""
+    """Return the command line as one text. Captured runs give the typed text, or "" if unknown."""
     words = run.record.argv[:_MOST_WORDS]
     return " ".join(words) if run.captured else shlex.join(words)
 
 
 def own_command(run: Run) -> str:
-    """What of the command line is the tool's: from its name on, up to where the shell ends it."""
+    """Return the tool's part of the command line, from the tool's name to the end of the simple command."""
     return _command.own(run.tool, command_text(run))
 
 
 def typed_options(run: Run) -> dict[str, str]:
-    """Return the `--name=value` of a command line, the last of each name; nothing that the shell fills in (`$depth`). Of several
-    sections (`--name` again) those of the first, as far as they hold for all."""
+    """Return the `--name=value` options of a command line, the last value of each name.
+
+    Values that the shell fills in (`$depth`) are left out. If there are several sections (`--name` again), only common
+    options of the first section count.
+    """
     found = re.findall(r"(?:^|\s)--?([A-Za-z_]\w*) ?=([^\s]+)", own_command(run))
     sections = [i for i, (name, _) in enumerate(found) if name == "name"]
     if len(sections) > 1:
@@ -78,7 +85,7 @@ def typed_options(run: Run) -> dict[str, str]:
 
 
 def in_bytes(value: object) -> int | None:
-    """Return a size as fio reads it, None for a list, a range or a share."""
+    """Return a size as fio reads the value, or None for a list, a range or a share."""
     try:
         return size_bytes(str(value))
     except (ValueError, OverflowError):
@@ -91,7 +98,7 @@ def is_set(options: Mapping[str, Any], name: str) -> bool:
 
 
 def braced(text: str) -> str:
-    """Return a text of others' as a part of a fault's, in which {} stands for what is quoted."""
+    """Return a text with doubled braces, for the template of a fault. {} marks a quoted value there."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -100,7 +107,7 @@ QUOTE_THE_TAIL: Final = "quote the median and the tail: a few slow operations ma
 
 
 def wide(run: Run) -> Iterator[tuple[str, float, float]]:
-    """Give (whose, mean, standard deviation), in ns, of the latencies whose deviation is above their mean."""
+    """Yield (label, mean, standard deviation) in ns for the latencies with a deviation above the mean."""
     if run.parsed is None or "statistic" not in run.parsed.measurements.columns:
         return
     told = [

@@ -1,4 +1,4 @@
-"""A command line as it was typed, cut into what a shell makes of it: simple commands, without their redirections. Pure."""
+"""A typed command line, split into simple commands as a shell splits the line, without redirections. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\[^\n]")
 
 @functools.lru_cache(maxsize=1024)  # the repeats of a cell have one command, which several checks ask for
 def own(tool: str, text: str) -> str:
-    """Return the command of a tool inside what was typed, from its program's name on: of "cd /x && numactl -N0 fio a.fio | jc
-    --pretty", "fio a.fio". The whole first command where none names the program; "" of an empty text."""
+    """Return the tool's command inside a typed line, from the program's name on.
+
+    `cd /x && numactl -N0 fio a.fio | jc --pretty` gives `fio a.fio`. If no command names the program, return the whole
+    first command. An empty text gives "".
+    """
     simple = list(_simple(text))
     if program := taken(tool).program:
         name = re.compile(rf"(?:^|(?<=[\s/])){program}(?=\s|$)")

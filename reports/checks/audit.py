@@ -1,4 +1,6 @@
-"""Every check over some results: findings, and what is printed of them. Pure; the checks are in `reports.checks`."""
+"""The audit of some results: findings of all checks, and the printed summary. Pure. The checks are in
+`reports.checks`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from reports.text.json_text import json_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one check found in one sweep of one file."""
+    """The finding of one check in one sweep of one file."""
 
     id: str
     level: Level
@@ -121,14 +123,14 @@ def _cell_name(run: Run, texts: Mapping[CellKey, set[str]]) -> str:
 
 
 def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
-    """Return the cells that an error or a warning flags, with the ids of their checks, as `Guilty`: "F1, F7"."""
+    """Return the cells that an error or a warning flags, with the check ids as `Guilty`, such as "F1, F7"."""
     return by_metric(
         (one[:-1], f.id, str(one[-1])) for f in findings if f.level != "info" for one in f.doubts
     )
 
 
 def convicted_runs(findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
-    """Return the runs (file, number) that an error or a warning flags, with the ids of their checks."""
+    """Return the runs (file, number) that an error or a warning flags, with the ids of the checks."""
     return _ids((run, f.id) for f in findings if f.level != "info" for run in f.own)
 
 
@@ -143,12 +145,14 @@ def _ids(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, str]:
 
 
 def doubts(guilty: Guilty, runs: Iterable[Run], metric: str = "") -> str:
-    """Return the ids of the checks that flag some runs' cells, or this metric of them; "" if none does."""
+    """Return the ids of the checks that flag the cells of some runs, or this metric of the cells. Without flags,
+    return "".
+    """
     return joined(doubting(guilty, cell, metric) for cell in dict.fromkeys(map(cell_key, runs)))
 
 
 def joined(ids: Iterable[str]) -> str:
-    """Return the checks of several cells, "F1, F7, F10", each once, in order."""
+    """Return the checks of several cells without duplicates, such as "F1, F7, F10"."""
     named = {key for one in ids for key in checks_of(one)}
     return ", ".join(sorted(named, key=lambda key: (key.rstrip("0123456789"), len(key), key)))
 
@@ -210,7 +214,9 @@ def _rows(cells: Sequence[tuple[Finding, str, str]], *, with_sweep: bool, with_p
 
 
 def document(findings: Sequence[Finding], title: str = "", *, everything: bool = False) -> Document:
-    """Return each check with its number of cells, one example and the advice; with `everything` a table of the cells."""
+    """Return each check with the number of cells, one example and the advice. `everything` adds a table of the
+    cells.
+    """
     blocks: list[Block] = []
     for one in summaries(findings):
         level = "" if one.level == "warn" else f"{one.level}: "
@@ -226,7 +232,9 @@ def document(findings: Sequence[Finding], title: str = "", *, everything: bool =
 
 
 def flag_counts(findings: Iterable[Finding]) -> str:
-    """Return "repeats differ widely (G11): 10 cells · timer too coarse (G6): 2" of errors and warnings; "" without any."""
+    """Return the counts of errors and warnings, such as "repeats differ widely (G11): 10 cells · timer too coarse
+    (G6): 2". The default is "".
+    """
     grave = [finding for finding in findings if finding.level != "info"]
     counts = {key: len({cell for f in same for cell in f.about}) for key, same in group_by(grave, lambda f: (f.check, f.id)).items()}  # fmt: skip
     ordered = sorted(counts.items(), key=lambda one: -one[1])
@@ -237,12 +245,12 @@ def flag_counts(findings: Iterable[Finding]) -> str:
 
 
 def worst(findings: Iterable[Finding]) -> Level | None:
-    """Return the most severe level among the findings; None without any."""
+    """Return the most severe level of the findings, or None without findings."""
     return min((f.level for f in findings), key=LEVELS.index, default=None)
 
 
 def down_to(findings: Sequence[Finding], level: str) -> tuple[Finding, ...]:
-    """Return the findings of a level and of more severe ones."""
+    """Return the findings at a level and at more severe levels."""
     wanted = LEVELS[: [*LEVELS].index(level) + 1]  # type: ignore[arg-type]
     return tuple(f for f in findings if f.level in wanted)
 
@@ -255,7 +263,9 @@ def summary_line(findings: Sequence[Finding]) -> str:
 
 
 def counted(results: Results) -> str:
-    """Return "12 runs with numbers, 3 disturbed runs; the output of 1 run cannot be read": what the findings are of."""
+    """Return the audited counts, such as "12 runs with numbers, 3 disturbed runs; the output of 1 run cannot be
+    read".
+    """
     good = sum(len(results.good(tool)) for tool in results.tools)
     disturbed = sum(run.record.status == "disturbed" for run in results.runs)
     unread = [run.unreadable for run in results.runs if run.unreadable]

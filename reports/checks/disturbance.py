@@ -17,12 +17,12 @@ _STOPPED: Final = "unless it still runs, start the same `pinsweep run` again: it
 def disturbed(results: Results) -> Iterator[Fault]:
     """disturbed runs
 
-    Counters that are read right before and after a run show that other work used its CPUs, memory or disk, or kept it waiting
-    (docs/disturbance.md). These cells have no quiet run. Their least disturbed runs stand for them, or none with `--include quiet`. No verdict
-    rests on them.
+    pinsweep reads counters right before and after a run. They show that other work used the CPUs, memory or disk of the
+    run, or delayed the run (docs/disturbance.md). These cells have no quiet run. The least disturbed runs represent a
+    cell. With `--include quiet`, the cell has no number. No verdict rests on disturbed runs.
 
-    Do: quote the numbers with their range. For quiet numbers find the cause (`ps`, a cron job, a neighbour of a virtual machine) and measure
-    again.
+    Do: quote the numbers with their range. For quiet numbers find the cause (`ps`, a cron job, a neighbour of a virtual
+    machine) and measure again.
     """
     waiting, good = {run.slot for run in results.unrepeated}, _good(results)
     counted = {run.slot[:2] for run in good}
@@ -35,7 +35,7 @@ def disturbed(results: Results) -> Iterator[Fault]:
 def left_out(results: Results) -> Iterator[Fault]:
     """disturbed runs in no number
 
-    Other work disturbed these runs (D1). Their cells have quieter ones, which count.
+    Other work disturbed these runs (D1). The cells have quieter runs, which count.
 
     Do: if there are many, find the cause.
     """

@@ -1,4 +1,4 @@
-"""Which cells the checks flag: for exports, comparisons and tables. Pure, but for an audit that is stored."""
+"""The cells that the checks flag, for exports, comparisons and tables. Pure, except for a stored audit."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def of_results(results: Results) -> Guilty:
 
 
 def doubting_all(results: Results, guilty: Guilty) -> tuple[str, ...]:
-    """Return the checks that flag all numbers of some results: they are named once and mark none."""
+    """Return the checks that flag all numbers of some results. Such checks are named once and mark no single number."""
     return of_all(guilty, {cell_key(run) for tool in results.tools for run in results.good(tool)})

@@ -1,4 +1,4 @@
-"""Checks that hold for any tool: options without effect, commands that say something else, units that do not go together."""
+"""Checks for any tool: options without effect, commands that contradict the run, and inconsistent units."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ FAMILY = ANY_TOOL
 def no_effect(results: Results) -> Iterator[Fault]:
     """an option without effect
 
-    Two curves of MLC that differ in one option agree within 10 %, while the option changes another pair by more than 20 %. Two cells with
-    different options have ten or more figures that are the same to the last digit. An axis that no output repeats leaves all medians within
-    the noise of three repeats or more; that is info, and flags no number.
+    Two curves of MLC that differ in one option agree within 10 %, while the option changes another pair by more than 20
+    %. Or two cells with different options have ten or more figures that are the same to the last digit. An axis that no
+    output repeats is info if all medians are within the noise of three repeats or more. Such an axis flags no number.
 
     Do: check that the option reached the tool, and that it applies to this traffic.
     """
@@ -129,9 +129,10 @@ def _figure(row: Measurement) -> tuple[object, ...]:
 def command_and_result(results: Results) -> Iterator[Fault]:
     """a command line that differs from the run
 
-    In captured output an option has another value in the command than in the results, or the tool does not have it. A digit stands where a
-    letter belongs, a dash is a word processor's, `--` stands alone, a blank splits `--name =x`, or `--iodepth=1/4/8` names several commands.
-    A shell loop runs over the words `seq 1 10` or `1..8`. In pinsweep's own runs fio prints another value than was requested.
+    The check compares the command of captured output with the results. An option has another value in the command, or
+    the tool does not have the option. A digit replaces a letter, a dash is a word processor's, or `--` is a separate
+    word. A blank splits `--name =x`, or `--iodepth=1/4/8` names several commands. A shell loop runs over the words `seq
+    1 10` or `1..8`. In pinsweep's own runs fio prints another value than was requested.
 
     Do: copy the command from the shell's history, and report the command that ran.
     """
@@ -173,8 +174,11 @@ def _contradictions(run: Run) -> Iterator[tuple[str, object, object]]:
 
 
 def same_value(a: object, b: object) -> bool:
-    """Do two ways of writing mean the same: `4k` and `4096`, `True` and `1`, `20s` and `20`, `0x4` and `4`, `readwrite` and `rw`,
-    `randread:8` and `randread`?"""
+    """Return whether two spellings are equivalent.
+
+    Examples are `4k` and `4096`, `True` and `1`, `20s` and `20`, `0x4` and `4`, `readwrite` and `rw`, `randread:8` and
+    `randread`.
+    """
     if str(a).lower() == str(b).lower():
         return True
     x, y = _plain(a), _plain(b)
@@ -194,7 +198,7 @@ def _plain(value: object) -> str:
 
 
 def _loops(text: str) -> Iterator[tuple[Level, str]]:
-    """Say which loops of what was typed run over words that a shell takes as they are, where a range was meant."""
+    """Yield the loops of a typed command that run over literal words instead of a range."""
     for found in re.findall(
         r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]{0,200}?|\d+\.\.\d+\s*+))(?:[;\n]|\bdo\b)", text
     ):
@@ -206,7 +210,7 @@ def _loops(text: str) -> Iterator[tuple[Level, str]]:
 
 
 def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:
-    """Say what is wrong with how a command line is written."""
+    """Yield the typing errors of a command line."""
     if any(dash in command for dash in "–—−‑"):
         yield "error", "a dash of a word processor"
     if re.search(r"(?:^|\s)--(?:\s+\w+=|\s*$)", command):
@@ -222,8 +226,9 @@ def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """a speed-up beyond the number of workers
 
-    STREAM with n threads is above 1.15 · n times one thread of the same cell. If the smallest n is so fast, the cell of one thread is flagged.
-    Otherwise the cell of n threads is: its arrays fit in caches, or more memory served it than was meant.
+    STREAM with n threads is above 1.15 · n times one thread of the same cell. If the smallest n is so fast, the cell of
+    one thread is flagged. Otherwise the cell of n threads is flagged, because the arrays fit in caches or more memory
+    served the run than was requested.
 
     Do: repeat the flagged cell on a quiet machine, with larger arrays.
     """
@@ -234,8 +239,9 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 def clock(results: Results) -> Iterator[Fault]:
     """a timer too coarse
 
-    A time is printed in steps of 10 % of it or more; with repeats that differ by more than a step that is info. In poke the timer's own cost
-    is above half of the median. Info: a standard deviation above the mean, because a few slow operations make the mean.
+    The last digit of a time is 10 % of the time or more. If the repeats differ by more than that digit, the finding is
+    info. In poke, the cost of the timer is above half of the median. Info: a standard deviation above the mean, because
+    a few slow operations make the mean.
 
     Do: time many operations at once, or quote the median and the tail.
     """
@@ -280,8 +286,9 @@ def _coarse(cell: Repeats) -> Iterator[Fault]:
 def units(results: Results) -> Iterator[Fault]:
     """units that contradict each other
 
-    In STREAM rate · least time ÷ bytes moved is not 1: 1.05 or 0.95 is MB against MiB, 2 or 0.5 is float against double. In MLC an idle latency
-    is under 1 ns. The difference is above 3 % and above half of the last digit of the times.
+    STREAM's rate · least time ÷ bytes moved is not 1. Values of 1.05 or 0.95 mean MB against MiB, values of 2 or 0.5
+    mean float against double. The difference is above 3 % and above half of the last digit of the times. MLC's idle
+    latency is under 1 ns.
 
     Do: find out which of the figures has the unit that it shows.
     """
@@ -292,8 +299,9 @@ def units(results: Results) -> Iterator[Fault]:
 def denied(results: Results) -> Iterator[Fault]:
     """results that their own program calls wrong
 
-    STREAM, OSU, IMB and fio (`verify`) compare what they computed, received or read with what it should be. If that fails, the figures mean
-    nothing. They are in no median, and are neither compared nor sent to OpenMetrics.
+    STREAM, OSU, IMB and fio (`verify`) compare computed, received or read data with the expected data. If that
+    comparison fails, the figures are invalid. Such figures are in no median, and are neither compared nor sent to
+    OpenMetrics.
 
     Do: look for the cause (a compiler's option, a library, memory, the device), and measure again.
     """
@@ -315,9 +323,10 @@ _LACKING = (
 def incomplete(results: Results) -> Iterator[Fault]:
     """an incomplete output, or a failed job
 
-    fio reports that a job failed, or MPI that it aborted a run. The output of MLC or IMB ends in a table, or has rows that cannot be read: a
-    peak of the rows that are left is a bound. Info: figures that other outputs have, inf or nan, a missing kernel or row, refused sizes,
-    failed I/Os. A NUMA node without CPUs has no row, and is not flagged if the topology shows it.
+    fio reports that a job failed, or MPI that a run aborted. The output of MLC or IMB ends in a table, or has
+    unreadable rows. A peak of the remaining rows is only a bound. Info: figures that other outputs have, inf or nan, a
+    missing kernel or row, refused sizes, failed I/Os. A NUMA node without CPUs has no row. The check ignores such a
+    node if the topology shows the node.
 
     Do: import the whole output, or measure again; quote the peak of a part as "at least".
     """
@@ -358,8 +367,9 @@ def _have_no_cpus(run: Run) -> bool:
 def put_off(results: Results) -> Iterator[Fault]:
     """a run without its CPUs
 
-    A program that computes all the time (STREAM, memlat, MPI ranks, poke in memory) had less than 80 % of the CPU time of its threads. It was
-    put off its CPUs more than 20 times per second and thread. Runs under 1 s and runs that D1 flags are left out.
+    A program that computes all the time (STREAM, memlat, MPI ranks, poke in memory) had less than 80 % of the CPU time
+    of its threads. The kernel preempted the program more than 20 times per second and thread. Runs under 1 s and runs
+    that D1 flags are left out.
 
     Do: measure again on a quiet machine; give each thread a CPU.
     """
@@ -388,7 +398,8 @@ def put_off(results: Results) -> Iterator[Fault]:
 def another_machine(results: Results) -> Iterator[Fault]:
     """an output of another machine
 
-    Captured output has more threads than the recorded topology has PUs, or a matrix has NUMA nodes that the topology does not have.
+    Captured output has more threads than the recorded topology has PUs. Or a matrix has NUMA nodes that are missing in
+    the topology.
 
     Do: take the topology from the machine that ran, or leave it out.
     """
@@ -415,8 +426,8 @@ def another_machine(results: Results) -> Iterator[Fault]:
 def unpinned(results: Results) -> Iterator[Fault]:
     """an unpinned run
 
-    `--unpinned` leaves CPUs and memory to the kernel, which may move both during the run. On several NUMA nodes a number mixes local and
-    remote memory.
+    `--unpinned` leaves CPUs and memory to the kernel, which may move both during the run. A number from several NUMA
+    nodes mixes local and remote memory.
 
     Do: install numactl and measure again without `--unpinned`; compare with no pinned number.
     """
@@ -429,8 +440,9 @@ def unpinned(results: Results) -> Iterator[Fault]:
 def another_place(results: Results) -> Iterator[Fault]:
     """repeats measured in different ways
 
-    Repeats of one cell ran on different PUs or memory nodes, or on a machine whose processor, memory, firmware, kernel, clocks or paging had
-    changed. pinsweep refuses to continue such a file; older files may hold such cells.
+    Repeats of one cell ran on different PUs or memory nodes. Or the processor, memory, firmware, kernel, clocks or
+    paging of the machine changed between repeats. pinsweep refuses to continue such a file, but older files may hold
+    such cells.
 
     Do: measure again into another file, or with `run --as-new`.
     """
@@ -455,8 +467,8 @@ def another_place(results: Results) -> Iterator[Fault]:
 def another_build(results: Results) -> Iterator[Fault]:
     """sweeps of different builds
 
-    The program of one sweep had another SHA-256 than it had for another sweep of the same file at the same path. A difference between these
-    sweeps may come from the build.
+    A program at the same path had another SHA-256 in another sweep of the file. A difference between the sweeps may
+    come from the build.
 
     Do: compare the two as builds only, or measure both with one build.
     """

@@ -1,4 +1,4 @@
-"""Runs and cells without a number: failed, disturbed, not started, skipped. Pure."""
+"""Runs and cells without a number: failed, disturbed, not started or skipped. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_ONE_RUN: Final = re.compile(r"\b0x[0-9a-f]+\b|\b(?=\w*\d)[0-9a-f]{6,}\b|\d{4
 
 
 def missing(results: Results) -> Table:
-    """Return a row per sweep, kind and reason: how many runs or cells, the first of them, and why."""
+    """Return one row per sweep, kind and reason, with the number of runs or cells, the first one and the cause."""
     waiting = set(results.unrepeated)
     measured = {run.slot[:2] for tool in results.tools for run in results.good(tool)}
     disturbed = (run for run in results.disturbed if run.slot[:2] not in measured)
@@ -42,7 +42,7 @@ def missing(results: Results) -> Table:
 
 
 def why(run: Run) -> str:
-    """Return why a run has no number."""
+    """Return the reason for a missing number."""
     return run.record.reason or run.unreadable or run.disturbance
 
 

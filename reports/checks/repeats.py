@@ -40,11 +40,13 @@ def _tells_shares(cell: Repeats) -> bool:
 def far_apart(results: Results) -> Iterator[Fault]:
     """repeats differ widely
 
-    The standard deviation of the leading number is above the usual one: 3 % for STREAM and MLC, 7.5 % for other tools. Fewer than six
-    repeats are judged by their range (10 % of the median for three of STREAM, 25 % for three of others), more by the nearer quarter of
-    their pairs; 5 % of usual cells exceed either. Eight or more repeats are flagged, too, if they lie in two groups with a gap, or if they
-    leave the median uncertain by more than 3 %. Another number of the cell is flagged if its highest repeat is 3 × the lowest (a tail:
-    10 ×). Info: a few repeats are more than 25 % from the others. Levels (dB, °C), counts below 10 and ratios below 0.1 are left out.
+    The standard deviation of the leading number is above the usual value of 3 % for STREAM and MLC, or 7.5 % for other
+    tools. Fewer than six repeats are judged by the range. The limit for three repeats is 10 % of the median for STREAM
+    and 25 % for other tools. More repeats are judged by the nearer quarter of the pairs. 5 % of usual cells exceed
+    either limit. Eight or more repeats are also flagged if two groups with a gap appear, or if the median is uncertain
+    by more than 3 %. Any other number of the cell is flagged if its highest repeat is 3 × the lowest (10 × for a tail).
+    Info: a few repeats are more than 25 % from the rest. Levels (dB, °C), counts below 10 and ratios below 0.1 are left
+    out.
 
     Do: run more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`), and quote the number with its range.
     """
@@ -122,9 +124,10 @@ def _with(run: Run, metrics: Sequence[str]) -> dict[str, None]:
 def not_settled(results: Results) -> Iterator[Fault]:
     """repeats: auto did not settle
 
-    With `repeats: auto` the 99 % interval of the median of the leading number still reaches further than 2.5 % (6 or 7 repeats: 1.25 %) after
-    as many repeats as are allowed, or the sweep was stopped before, or every repeat was disturbed. If most cells of a sweep did not settle,
-    the others are flagged, too, if they may be as noisy and settled by chance.
+    The 99 % interval of the median of the leading number still extends beyond 2.5 % (1.25 % with 6 or 7 repeats).
+    Either the maximum number of repeats is reached, the sweep was stopped before, or every repeat was disturbed. If
+    most cells of a sweep did not settle, settled cells with similar noise are flagged too, because such cells may
+    settle by chance.
 
     Do: quote the number with its range; measure longer runs on a quiet machine, or start a stopped sweep again.
     """
@@ -181,11 +184,13 @@ def by_chance(settled: Sequence[Sequence[float]], others: Sequence[Sequence[floa
 def drifts(results: Results) -> Iterator[Fault]:
     """drift over the session
 
-    Over the runs of a sweep in one session, 20 or more, each number through the median of its cell follows the order of the runs (Spearman's
-    correlation, p < 0.01). The change is the median over all pairs of runs of one cell (Theil-Sen). From 3 % between first and last run on it
-    is a warning. Random order keeps a drift from looking like an effect of an option, but it widens the repeats.
+    The check needs 20 or more runs of a sweep in one session. Each number is divided by the median of the cell. The
+    quotients follow the order of the runs (Spearman's correlation, p < 0.01). The change is the median over all pairs
+    of runs of one cell (Theil-Sen). A change of 3 % or more between first and last run is a warning. Random order keeps
+    a drift from looking like an effect of an option, but a drift still widens the repeats.
 
-    Do: let the machine warm up, look for what changes with time (heat, clocks, a disk that fills), and compare sessions of the same length.
+    Do: let the machine warm up, look for what changes with time (heat, clocks, a disk that fills), and compare sessions
+    of the same length.
     """
     sessions = group_by(
         _in_sessions(results),
@@ -240,9 +245,9 @@ def _turned(cell: Repeats) -> list[float]:
 def slow_first(results: Results) -> Iterator[Fault]:
     """a slow first repeat
 
-    The first of five or more repeats of a cell in a session is worse than every other by more than 3 %, and than their median by 4 of their
-    standard deviations: caches, clocks or memory were cold. Cells without such an effect are flagged in 1 of 5000 cases at 1 % noise, in 1 of
-    70 at 3 % and more.
+    The first of five or more repeats of a cell in a session is the slowest by more than 3 %. The distance from the
+    median of the later repeats is at least 4 standard deviations of the later repeats. Caches, clocks or memory were
+    cold. Cells without such an effect are flagged in 1 of 5000 cases at 1 % noise, in 1 of 70 at 3 % and more.
 
     Do: quote the median; make the runs longer, or warm the machine first.
     """

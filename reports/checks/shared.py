@@ -1,4 +1,4 @@
-"""Checks of what several hosts had in common while they measured."""
+"""Checks of resources that several hosts shared during a measurement."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ FAMILY = ANY_TOOL
 def shared_storage(results: Results) -> Iterator[Fault]:
     """files on a shared file system
 
-    The files of a sweep were on a network or cluster file system (nfs, lustre, gpfs, beegfs, ceph, 9p, most of FUSE). Its figures are those of
-    network and server, with all who used them. It is a warning if several hosts measured on the same file system.
+    The files of a sweep were on a network or cluster file system (nfs, lustre, gpfs, beegfs, ceph, 9p, most FUSE file
+    systems). The figures include the network, the server and the load of all users. The finding is a warning if several
+    hosts measured on the same file system.
 
     Do: name a folder on a disk of the host with --scratch, or measure the server from one host at a time.
     """

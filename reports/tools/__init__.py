@@ -1,4 +1,4 @@
-"""Tools: one module each, found by its name."""
+"""Tools: one module per tool, loaded by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reports.tools.base import Tool
 
 @functools.cache
 def find(name: str) -> Tool:
-    """Return the tool of that name; one with the defaults if it has no module here."""
+    """Return the tool of that name. A tool without a module has the defaults."""
     if name not in {module.name for module in pkgutil.iter_modules(__path__)} - {"base"}:
         return Tool()
     tool = importlib.import_module(f"{__name__}.{name}").TOOL

@@ -1,4 +1,4 @@
-"""Distributions of single latencies: rows of bins, and the charts of their tails and histograms. For tools that print some."""
+"""Distributions of single latencies: rows of bins, tail charts and histograms."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ MAX_CURVES: Final = 6
 def bins(
     curve: str, buckets: Sequence[Bucket], *, order: float = 0.0, step: float = 0.0, timer: float = 0.0
 ) -> Iterator[dict[str, Any]]:
-    """Give a row per bin of a run: `bin_low`, `bin_high` (ns), `value` (samples in it), and what is the same in all of them.
+    """Yield a row per bin of a run: `bin_low`, `bin_high` (ns), `value` (samples in the bin), and the columns that
+    all bins share.
 
-    curve: its kind, and behind a comma what distinguishes it from others of the kind. order: within the kind. step, timer: step and cost of the clock, ns.
+    `curve` is the kind, and after a comma the difference to other curves of that kind. `order` sorts curves of a kind.
+    `step` and `timer` are step and cost of the clock in ns.
     """
     total = sum(bucket.n for bucket in buckets)
     if total:
@@ -208,7 +210,7 @@ def _peak_table(rows: pd.DataFrame) -> Table:
 
 
 def charts(tool: str, noun: str) -> tuple[Chart, ...]:
-    """Return the charts of the bins of a tool. noun: what a sample is: "I/O"."""
+    """Return the charts of the bins of a tool. `noun` names a sample, such as "I/O"."""
     about = (
         "The bins of all repeats are added up. A step of a tail is the share of samples that take at least as long. The normal distribution has "
         "the mean and standard deviation of the first curve of a panel, in a histogram of the samples of the panel."

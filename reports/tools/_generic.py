@@ -1,4 +1,6 @@
-"""The defaults of every tool: each metric that has a direction, and its charts over the longest numeric axis or as a row per cell."""
+"""The defaults of every tool: metrics with a direction, and charts over the longest numeric axis or with one row per
+cell.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def numbers(run: Run) -> Iterator[Number]:
-    """Give the first number of each metric and of each set of labels. Metrics of a parser without a direction are left out."""
+    """Yield the first number of each metric and label set. Parser metrics without a direction are left out."""
     parser = get_parser(run.tool)
     metrics = {name: m for name, m in parser.METRICS.items() if m.better != "neither"} or command.metrics_of(
         run.cell.options
@@ -62,7 +64,7 @@ _MAX_LISTED: Final = 6
 
 
 def lead(cell: Repeats) -> Name | None:
-    """Return the largest rate by the medians over the repeats; without a rate the first number."""
+    """Return the largest rate by the medians over the repeats. Without a rate, return the first number."""
     rates = itertools.islice((name for name in cell.columns if _is_rate(name)), _MAX_RATES)
     first = next(iter(cell.columns), None)
     return max(rates, key=lambda name: cell.columns[name].median, default=first)
@@ -73,7 +75,9 @@ def _is_rate(name: Name) -> bool:
 
 
 def headline(cell: Repeats) -> str:
-    """Return the leading number and those of the other metrics, "rate 600 MB/s, latency 20.0 µs"; of many how many more there are."""
+    """Return the leading number and the other metrics, such as "rate 600 MB/s, latency 20.0 µs". A long list ends in
+    a count.
+    """
     if cell.lead is None:
         return ""
     rest = [name for name in itertools.islice(cell.columns, _MAX_LISTED + 1) if name != cell.lead]
@@ -114,7 +118,9 @@ _NO_AXES: Final = frozenset({"where", "program", "kind", "index", "statistic", "
 
 
 def charts(rows: pd.DataFrame, keys: Sequence[str]) -> tuple[Chart, ...]:
-    """Return one chart per metric. rows: of one sweep, as `Measurements.tidy` returns them. keys: columns that tell cells and numbers apart."""
+    """Return one chart per metric. `rows` is `Measurements.tidy` for one sweep. `keys` names the columns that
+    identify cells and numbers.
+    """
     axes = [name for name in keys if name not in _NO_AXES and name in rows]
     x = _position(rows, axes)
     others = [

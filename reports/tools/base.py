@@ -1,7 +1,7 @@
-"""What a tool gives to reports: its numbers, its charts, its key numbers, its first line in a terminal.
+"""The interface of a tool for reports: numbers, charts, key numbers and the first line in a terminal.
 
-A tool is a module of this package with the tool's name, which has `TOOL`, an instance of a class of `Tool`, and its checks
-(`reports.checks.check`). A tool without a module has the defaults.
+A tool is a module of this package with the tool's name. The module has `TOOL`, an instance of a subclass of `Tool`, and
+checks (`reports.checks.check`). A tool without a module has the defaults.
 """
 
 # ruff: noqa: ARG002 (a default takes what others need)
@@ -39,7 +39,7 @@ KEY_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A number for the head of a page and the drawing of the machine: of the rows for which `where` holds, one per cell."""
+    """A key number for the head of a page and the machine drawing, one per cell. `where` filters the rows."""
 
     name: str  # "STREAM Triad"
     rank: float  # the six lowest are shown
@@ -57,7 +57,7 @@ class Key:
 
 
 class Tool:
-    """The defaults. `numbers` and what follows from them are asked for by `reports.numbers`."""
+    """The defaults. `reports.numbers` calls `numbers` and the related methods."""
 
     SECTION: ClassVar[str] = "Other programs"
     """The heading of its figures on a page: "Memory", "MPI", "Storage", "Latency tails"."""
@@ -98,33 +98,39 @@ class Tool:
     """Id of a check of any tool → what it finds here beside what it finds everywhere."""
 
     def numbers(self, run: Run) -> Iterator[Number]:
-        """Give what a run says, in the order of its tables. What has no direction is shown and not compared."""
+        """Yield the numbers of a run in the order of the tables. Numbers without a direction are shown, but not
+        compared.
+        """
         return _generic.numbers(run)
 
     def lead(self, cell: Repeats) -> Name | None:
-        """Return the number that stands for a cell, one of `cell.columns`."""
+        """Return the leading number of a cell, a key of `cell.columns`."""
         return _generic.lead(cell)
 
     def headline(self, cell: Repeats) -> str:
-        """Return what the repeats of a cell gave, in 50 characters."""
+        """Return a summary of the repeats of a cell in 50 characters."""
         return _generic.headline(cell)
 
     def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
-        """Return the latency distributions of a run, by the names of their quantiles without the statistic."""
+        """Return the latency distributions of a run, by the names of the quantiles without the statistic."""
         return []
 
     def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
-        """Give the derived numbers of one repeat's curve: value of CURVE_AXIS → the run's numbers there."""
+        """Yield the derived numbers of one repeat's curve. `curve` maps a value of CURVE_AXIS to the numbers of that
+        run.
+        """
         return iter(())
 
     def peaks_within(
         self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float
     ) -> dict[Name, tuple[int, Name]]:
-        """Return the best cells whose latency (ns) stays within a limit: name of the peak → where it is, and its name there."""
+        """Return the best cells with a latency (ns) within a limit: name of the peak → position, and the name at
+        that position.
+        """
         return {}
 
     def moved(self, cell: Repeats) -> list[tuple[float, float]]:
-        """Return the bandwidth (B/s) of each repeat behind its leading number, and the size (B) of what that counts."""
+        """Return the bandwidth (B/s) of each repeat for the leading number, and the size (B) of one operation."""
         return []
 
     def mixed(self, parsed: Parsed) -> bool:
@@ -132,11 +138,11 @@ class Tool:
         return False
 
     def ranked(self, parsed: Parsed) -> bool:
-        """May a run be the best of its sweep?"""
+        """Return whether a run may be the best of a sweep."""
         return True
 
     def busy(self, run: Run) -> int:
-        """Return how many CPUs a run keeps busy all the time (G12); 0 if it may wait."""
+        """Return the number of CPUs that a run keeps busy all the time (G12), or 0 if the run may wait."""
         return 0
 
     def shown_with(self, metric: str, run: Run) -> Iterator[str]:
@@ -144,25 +150,28 @@ class Tool:
         return iter(())
 
     def mistyped(self, command: str) -> Iterator[str]:
-        """Give what is wrong with how a command line of the tool is written (G2)."""
+        """Yield typing errors in a command line of the tool (G2)."""
         return iter(())
 
     def left_out(self, command: str, run: Run) -> Iterator[str]:
-        """Give what a table says of a run and its command does not (G2)."""
+        """Yield facts of a table that the command line contradicts or omits (G2)."""
         return iter(())
 
     def samples(self, run: Run) -> Iterable[Mapping[str, Any]]:
-        """Give rows for charts that are no numbers to compare: the steps of a distribution, the seconds of a log. Columns as in the frame."""
+        """Yield rows for charts that are not compared, such as distribution steps and log seconds. The columns are
+        columns of the frame.
+        """
         return ()
 
     def charts(self, rows: pd.DataFrame, keys: Sequence[str]) -> tuple[Chart, ...]:
-        """Return the charts of a sweep: without declared ones a chart per metric."""
+        """Return the charts of a sweep. Without declared charts there is one chart per metric."""
         return self.CHARTS or _generic.charts(rows, keys)
 
     def figures(self, rows: pd.DataFrame, keys: Sequence[str], runs: pd.DataFrame) -> Iterator[Figure]:
-        """Give the figures of each sweep.
+        """Yield the figures of each sweep.
 
-        rows: `Measurements.tidy` of the tool. keys: columns that tell its cells and numbers apart. runs: all its attempts.
+        `rows` is `Measurements.tidy` for the tool. `keys` names the columns that identify cells and numbers. `runs`
+        holds all attempts.
         """
         titles = rows["sweep_title"].nunique() > 1
         for sweep, found in rows.groupby("sweep", sort=False):
@@ -185,7 +194,9 @@ class Tool:
                     yield replace(figure, caption=caption)
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the key numbers, one row per cell: `KEY_COLUMNS`. `value`, `low` and `high` are of its repeats; `run` is its first."""
+        """Return one row of `KEY_COLUMNS` per cell. `value`, `low` and `high` cover all repeats. `run` is the first
+        repeat.
+        """
         from parsers.frames import pd
 
         parts = [part for key in self.KEYS or _metrics(rows) if len(part := _cells(key, rows))]

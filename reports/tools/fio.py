@@ -1,8 +1,9 @@
-"""fio: IOPS per direction, mean and quantiles of one latency; their charts and checks.
+"""fio: IOPS per direction, mean and quantiles of the latency, with charts and checks.
 
-IOPS are summed over the jobs of a run. The latency is `lat` (submission + completion) if fio prints its distribution for every entry, as
-with `lat_percentiles=1`, else `clat` (completion). The mean is weighted by I/Os. Quantiles are those of the joined bins of all jobs
-(json+). Without bins the printed percentiles of a single entry count; several entries have none.
+IOPS are summed over the jobs of a run. The latency is `lat` (submission + completion) if every entry has a distribution
+of `lat`, as with `lat_percentiles=1`. Otherwise the latency is `clat` (completion). The mean is weighted by I/Os.
+Quantiles come from the joined bins of all jobs (json+). Without bins, a single entry gives the printed percentiles, and
+several entries give no quantiles.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ _FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """An entry of the report in one direction: a process, or those that group_reporting joined. None: not printed."""
+    """An entry of the report in one direction: a process, or the processes joined by group_reporting. Unprinted
+    values are None.
+    """
 
     document: int | None = None
     job: int = 0
@@ -96,7 +99,7 @@ class Job:
 
     @property
     def time(self) -> float | None:
-        """The mean latency; of the completion if fio prints no other."""
+        """Return the mean latency, or the mean completion latency if fio prints no other latency."""
         return self.lat or self.clat
 
 
@@ -183,7 +186,7 @@ def _added_up(entries: Sequence[Sequence[Bucket]]) -> Buckets:
 
 
 class Summary(NamedTuple):
-    """A run in one direction, its jobs together."""
+    """A run in one direction, with all jobs combined."""
 
     direction: str
     iops: float | None  # 1/s, summed
@@ -249,7 +252,7 @@ def _mean(group: Sequence[Job], which: str) -> float | None:
 
 
 def bin_width(value: float, bins: int = 64) -> float:
-    """Return the width of the log-linear bin of a value: fio cuts every power of two into 64, above 128 ns.
+    """Return the width of the log-linear bin of a value. Above 128 ns, fio divides every power of two into 64 bins.
 
     >>> bin_width(36600)
     512.0
@@ -301,7 +304,9 @@ def tells_options(run: Run) -> bool:
 
 
 def joined(run: Run) -> bool:
-    """Did group_reporting join several sections of a job file in a captured text? fio prints the options of one of them."""
+    """Return whether captured output joins several sections of a job file (group_reporting). fio prints the options
+    of only one section.
+    """
     return run.captured and run.parsed is not None and bool(run.parsed.facts.get("joined"))
 
 
@@ -311,9 +316,10 @@ def _option_values(run: Run, name: str) -> set[Any]:
 
 
 def read_share(run: Run) -> int | None:
-    """Return the reads in a hundred that a mix asked for; None if unknown or if the jobs differ.
+    """Return the requested percentage of reads in a mix. An unknown value or jobs that differ give None.
 
-    fio's default of 50 counts for runs of pinsweep only: a captured text may print the options of one job of several.
+    fio's default of 50 counts only for runs of pinsweep, because captured output may print the options of one job of
+    several.
     """
     reads, writes = ({whole(v) for v in _option_values(run, name)} for name in ("rwmixread", "rwmixwrite"))
     if not reads and not writes and not run.captured:
@@ -323,7 +329,7 @@ def read_share(run: Run) -> int | None:
 
 
 def is_verify(run: Run, direction: str) -> bool:
-    """Are these the reads with which a job that only writes verifies what it wrote?"""
+    """Return whether the reads only verify the writes of a job."""
     group = directions(run).get(direction, ())
     return direction == "read" and bool(group) and all(_only_writes(options(run, job)) for job in group) and not joined(run)  # fmt: skip
 
@@ -337,12 +343,14 @@ def _rw_of(settings: Mapping[str, Any]) -> str:
 
 
 def engine(run: Run, job: Job) -> str:
-    """Return the ioengine, fio's default psync if none was asked for; "" if unknown."""
+    """Return the ioengine, or fio's default psync if no engine was requested. An unknown engine is ""."""
     return str(options(run, job).get("ioengine", "psync" if tells_options(run) else "")).split(":")[0]
 
 
 def processes(run: Run, job: Job) -> int | None:
-    """Return the processes of an entry: as printed, else numjobs of an entry whose name is unique. None: unknown."""
+    """Return the number of processes of an entry as printed, or numjobs of an entry with a unique name. Unknown
+    counts are None.
+    """
     if job.processes or run.parsed is None:
         return job.processes
     if run.parsed.once(_entries_by_name)[job.name] > 1:
@@ -355,7 +363,7 @@ def _entries_by_name(parsed: Parsed) -> Counter[str | None]:
 
 
 def requested_depth(run: Run) -> int | None:
-    """Return the I/Os that the run asked to keep in flight: Σ iodepth · processes over its entries. None if unknown."""
+    """Return the requested I/Os in flight, Σ iodepth · processes over all entries, or None if unknown."""
     entries = {job.entry: job for job in jobs(run) if job.iops}.values()
     parts = [(_iodepth(run, job), processes(run, job)) for job in entries]
     pairs = [depth * n for depth, n in parts if depth is not None and n is not None]
@@ -370,7 +378,7 @@ def _iodepth(run: Run, job: Job) -> int | None:
 
 
 def in_flight(run: Run) -> float | None:
-    """Return Σ IOPS · latency of a run (Little's law), without reads that verify. None if an entry was not timed."""
+    """Return Σ IOPS · latency of a run (Little's law), without verify reads, or None if an entry was not timed."""
     group = [job for d, entries in directions(run).items() if not is_verify(run, d) for job in entries]
     pairs = [(job.iops, job.time) for job in group if job.iops and job.time]
     return formulas.in_flight(pairs) if pairs and len(pairs) == len(group) else None
@@ -388,7 +396,7 @@ AXES: Final = ("iodepth", "block_size", "numjobs", "rwmixread")
 
 
 def access(rw: object, direction: str) -> str:
-    """Return what was done: "randread"; "randrw, reads"; "reads" if the text does not say."""
+    """Return the access, such as "randread", "randrw, reads", or "reads" if the output does not show the pattern."""
     kind = "" if rw is None or rw != rw else str(rw).partition(":")[0]
     if kind in ("", direction, f"rand{direction}") or direction == "mixed":
         return kind or f"{direction}s"
@@ -779,9 +787,10 @@ def _flights(group: Sequence[Job]) -> tuple[float, float] | None:
 def little(results: Results) -> Iterator[Fault]:
     """in-flight I/Os differ from the requested depth
 
-    Little's law: r = Σ IOPS · latency ÷ (iodepth · jobs) is 0.99 to 1.00 in real runs. Error: r > 1.03 + longest latency ÷ run time, which
-    is impossible. Warning: r < 0.9, the queue was not full. Latencies under 2 µs and joined job sections are not judged. r < 0.9 is also not
-    judged for runs under 1 s, limited rates, verify, cut texts, and losses below 3 µs per I/O (20 µs of a synchronous engine).
+    Little's law: r = Σ IOPS · latency ÷ (iodepth · jobs) is 0.99 to 1.00 in real runs. Error: r > 1.03 + longest
+    latency ÷ run time, which is impossible. Warning: r < 0.9, the queue was not full. Latencies under 2 µs and joined
+    job sections are not judged. r < 0.9 is not judged for runs under 1 s, limited rates, verify and cut texts. Losses
+    below 3 µs per I/O (20 µs for a synchronous engine) are not judged either.
 
     Do: look at the raw output of an impossible row; do not quote the iodepth as the load if the queue was not full.
     """
@@ -852,9 +861,9 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
 def block_size(results: Results) -> Iterator[Fault]:
     """block size contradicts the rates
 
-    Bandwidth is IOPS · bs. Error: bandwidth ÷ IOPS differs from the stated bs by more than 5 %. If the command line has another bs than the
-    row, the bandwidth with each is compared with the highest of the sibling cells, of the same rw if there are any. Siblings of other files
-    may be of another device, and give a warning.
+    Bandwidth is IOPS · bs. Error: bandwidth ÷ IOPS differs from the stated bs by more than 5 %. If the command line has
+    another bs than the row, the bandwidth with each bs is compared with the highest sibling cell, with the same rw if
+    possible. Siblings from other files may be on another device, and give a warning.
 
     Do: quote the block size that the rates show, and correct the other.
     """
@@ -896,8 +905,9 @@ def block_size(results: Results) -> Iterator[Fault]:
 def ended_early(results: Results) -> Iterator[Fault]:
     """run ended before its runtime
 
-    Without time_based a run ends when size · jobs bytes are moved. Warning: the printed run time is under 0.9 × runtime. Error: in a table,
-    size · jobs ÷ (IOPS · bs) is under 0.9 × the quoted runtime. Runs that end at a steady state or after a number of I/Os are not judged.
+    A run without time_based ends after size · jobs bytes. Warning: the printed run time is under 0.9 × runtime. Error:
+    in a table, size · jobs ÷ (IOPS · bs) is under 0.9 × the quoted runtime. Runs that end at a steady state or after a
+    number of I/Os are not judged.
 
     Do: set time_based and a ramp_time, and measure again.
     """
@@ -937,11 +947,13 @@ def _seconds(value: object) -> float | None:
 def not_steady(results: Results) -> Iterator[Fault]:
     """rate not steady
 
-    Over the samples that fio takes: the mean is outside of [minimum, maximum]; or maximum ÷ minimum is above 1.2 with a standard deviation
-    above 10 % of the mean; or the mean of the samples is more than 5 % off total ÷ run time. Several processes in one entry need a ratio
-    above 2, since the extremes are sums of their own. Runs under 4 s are not judged.
+    The check reads the samples that fio takes. A run is flagged if the mean is outside of [minimum, maximum]. A run is
+    flagged if maximum ÷ minimum is above 1.2 with a standard deviation above 10 % of the mean. A run is flagged if the
+    mean of the samples is more than 5 % off total ÷ run time. Several processes in one entry need a ratio above 2,
+    because fio adds up the extremes of the processes. Runs under 4 s are not judged.
 
-    Do: run longer, with a ramp_time; write an SSD full first. Do not quote the mean as what the device sustains.
+    Do: run longer, with a ramp_time; write an SSD full first. Do not quote the mean as the sustained rate of the
+    device.
     """
     for run in results.good("fio"):
         for direction, group in () if _is_cut(run) else directions(run).items():
@@ -974,9 +986,10 @@ def _unsteady(run: Run, job: Job) -> str:
 def page_cache(results: Results) -> Iterator[Fault]:
     """page cache measured instead of the device
 
-    direct=0: reads and writes go through the page cache, for engines that use it, if writes are not synced. Error: an I/O takes under 10 µs
-    (sequential reads, which are read ahead, excepted), or libaio has an iodepth above 1, which has no effect without direct=1. Else it is a
-    warning. Info if `direct` is an axis of the sweep.
+    With direct=0, reads and unsynced writes go through the page cache, for engines that use the cache. An I/O under 10
+    µs is an error, except for sequential reads, because the kernel reads ahead. libaio with an iodepth above 1 is an
+    error, because the depth has no effect without direct=1. Other cases are a warning. Info if `direct` is an axis of
+    the sweep.
 
     Do: set direct=1, or read the figure as that of a copy in memory.
     """
@@ -1025,8 +1038,9 @@ def _io_time(run: Run, job: Job) -> float | None:
 def mixed_load(results: Results) -> Iterator[Fault]:
     """mix differs from rwmixread, or a write cache was measured
 
-    Reads ÷ all I/Os are off rwmixread by more than one point, and by more than chance, 4 √(p(1-p)/n), allows. Or the write latency is below
-    an eighth of the read latency: a write cache took the writes. Runs through the page cache (F7) and runs that verify are not judged.
+    Reads ÷ all I/Os are off rwmixread by more than one point, and by more than the random error 4 √(p(1-p)/n). Or the
+    write latency is below an eighth of the read latency, because a write cache took the writes. Runs through the page
+    cache (F7) and runs that verify are not judged.
 
     Do: run longer than the cache lasts, or write the device full first; quote the share that was reached.
     """
@@ -1056,9 +1070,9 @@ def mixed_load(results: Results) -> Iterator[Fault]:
 def depth_not_reached(results: Results) -> Iterator[Fault]:
     """iodepth without effect
 
-    A synchronous engine (sync, psync, …, fio's default) has one I/O in flight, whatever iodepth says. For an asynchronous one, fewer than
-    half of the I/Os were submitted at the requested depth (`IO depths`). Runs with fewer than 4 · iodepth I/Os per process, limited rates,
-    think times, latency targets and batches are not judged.
+    A synchronous engine (sync, psync, …, fio's default) has one I/O in flight at any iodepth. For an asynchronous
+    engine, fewer than half of the I/Os were submitted at the requested depth (`IO depths`). Runs with fewer than 4 ·
+    iodepth I/Os per process, limited rates, think times, latency targets and batches are not judged.
 
     Do: use libaio (with direct=1) or io_uring, or call it depth 1.
     """
@@ -1090,9 +1104,9 @@ def _share_at(run: Run, depth: int) -> float | None:
 def state_and_depth(results: Results) -> Iterator[Fault]:
     """device state changed over the depths
 
-    Over the iodepths of cells that are otherwise the same: the latency falls by more than 10 % from one depth to a deeper one; or IOPS at
-    the last depth are more than 20 % below the best, if the depths ran in ascending order. A write cache that fills up looks so. A latency
-    that falls in every repeat of rounds in random order is not judged.
+    The cells differ only in iodepth. The latency falls by more than 10 % from one depth to a deeper one. Or IOPS at the
+    last depth are more than 20 % below the best, if the depths ran in ascending order. A write cache that fills up
+    looks so. A latency that falls in every repeat of rounds in random order is not judged.
 
     Do: run the depths in random order (pinsweep does), with the device in the same state before each.
     """
@@ -1233,9 +1247,11 @@ class Fio(Tool):
         return [(latency(_part(run, direction), metric=WORDS[which]), group) for direction, group in bins]
 
     def peaks_within(self, cells: Mapping[int, Mapping[Name, Sequence[float]]], slo: float) -> dict[Name, tuple[int, Name]]:  # fmt: skip
-        """Return the name of the most IOPS whose p99 keeps a limit (ns) → its depth and its name there, per direction.
+        """Return the name of the highest IOPS with a p99 within a limit (ns) → depth, and the name at that depth,
+        per direction.
 
-        Nothing if every depth keeps it, because that is a bound, nor if repeats keep it at different depths.
+        If every depth keeps the limit, the maximum is only a bound, and nothing is returned. Repeats with different
+        depths also give nothing.
         """
         peaks: dict[Name, tuple[int, Name]] = {}
         for rate in dict.fromkeys(
@@ -1252,7 +1268,7 @@ class Fio(Tool):
         return peaks
 
     def headline(self, cell: Repeats) -> str:
-        """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
+        """Return "read 45.2 kIOPS, mean lat 174 µs". A mix gives "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs"."""
         rates = _rates(cell)
         if not rates:
             return _generic.headline(cell)
@@ -1272,7 +1288,7 @@ class Fio(Tool):
         )
 
     def lead(self, cell: Repeats) -> Name | None:
-        """Return the IOPS of the direction that moves most; without IOPS the first number."""
+        """Return the IOPS of the direction with the highest bandwidth. Without IOPS, return the first number."""
         rates = _rates(cell)
         if len(rates) < 2:
             return next(iter(rates), None) or _generic.lead(cell)

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks: the time of a message by its size, the bandwidth of PingPong, collectives, pairs of cores."""
+"""Intel MPI Benchmarks: message time by size, PingPong bandwidth, collectives and pairs of cores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ABOUT: Final = (
 
 
 class Timing(NamedTuple):
-    """One line of a table. Of its figures those that the table prints; what it prints as 0.00 it does not tell."""
+    """One line of a table, with the printed columns. A printed 0.00 is unknown."""
 
     benchmark: str  # "PingPong", which is also what a table that lost its head is taken for
     nprocs: int | None
@@ -67,7 +67,7 @@ class Timing(NamedTuple):
 
 
 class Pin(NamedTuple):
-    """Where one rank may run, as I_MPI_DEBUG prints it."""
+    """The CPUs that one rank may use, as I_MPI_DEBUG prints them."""
 
     turn: int | None  # of a text that holds several runs: which, from 0
     host: str
@@ -76,7 +76,7 @@ class Pin(NamedTuple):
 
 
 def timings(of: Run | Parsed) -> tuple[Timing, ...]:
-    """Return the lines of a run's tables, in the order of the text; none of one without a number."""
+    """Return the lines of a run's tables in the order of the output. A run without a number has no lines."""
     parsed = of if isinstance(of, Parsed) else of.parsed
     return parsed.once(_timings) if parsed else ()
 
@@ -102,7 +102,7 @@ def _lines_of(parsed: Parsed) -> Iterator[Timing]:
 
 
 def pins(run: Run) -> Iterator[Pin]:
-    """The ranks of all runs of the text that tell."""
+    """Return the printed pins of the ranks, for all runs of the output."""
     for row in run.parsed.tables["pins"].records() if run.parsed and "pins" in run.parsed.tables else ():
         yield Pin(whole(row.get("run")), str(row.get("host")), whole(row.get("rank")), str(row.get("cpus")))
 
@@ -314,7 +314,9 @@ _RANKS: Final = {
 
 
 def metric_of(row: Timing) -> str:
-    """Return the metric of a line, on the page, in `show`, compared and exported; "" if it has none with a direction."""
+    """Return the metric of a line for the page, `show`, comparisons and exports. A line without a direction gives
+    "".
+    """
     pure = ("time_pure",) if row.overlap is None else ()  # if an overlap is printed, it is time_overlap
     directed = (n for n, metric in imb.METRICS.items() if metric.better != "neither")
     return next((n for n in (*_FIRST, *pure, *directed) if getattr(row, n) is not None), "")
@@ -351,7 +353,10 @@ def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
 
 
 def peak_at(curves: Iterable[formulas.MessageCurve]) -> str:
-    """Return the size of the peak: "256 KiB", of repeats that differ "256 KiB to 4 MiB by run", of one that still rises "8 B, still rising"."""
+    """Return the size of the peak, such as "256 KiB".
+
+    Repeats that differ give "256 KiB to 4 MiB by run". A curve that still rises gives "8 B, still rising".
+    """
     known = list(curves)
     sizes = [one.peak_size for one in known if one.peak_size is not None]
     by_run = " by run" if len({*sizes}) > 1 else ""
@@ -363,7 +368,9 @@ def peak_at(curves: Iterable[formulas.MessageCurve]) -> str:
 
 
 class Known(NamedTuple):
-    """The time of one message size, ns: of PingPong half the round trip, of others that of the slowest rank."""
+    """The time of one message size in ns. PingPong gives half the round trip, other benchmarks give the slowest
+    rank.
+    """
 
     time: float  # median of a cell's runs
     step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
@@ -377,12 +384,12 @@ class Known(NamedTuple):
 
     @property
     def shows(self) -> bool:
-        """Do repeats show how wide the time is? Not where they differ by their last digit at most."""
+        """Return whether the repeats differ by more than the last printed digit."""
         return self.within > self.step * (1 + 1e-9)
 
 
 def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
-    """Return what a cell's runs tell of PingPong, by message size, smallest first."""
+    """Return the PingPong times of a cell by message size, smallest first."""
     return _known(row for run in runs for row in timings(run) if row.benchmark == "PingPong")
 
 
@@ -424,9 +431,9 @@ def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
 def ranks_share_a_core(results: Results) -> Iterator[Fault]:
     """ranks on the same core, or free to move
 
-    Two ranks share a CPU, or the siblings of one core without a request. The pins that Intel MPI prints
-    (I_MPI_DEBUG) count, too. `hwloc-bind core:0 core:7` before a program binds every rank to both cores, which is
-    an error. Output without pins is not judged.
+    Two ranks share a CPU, or share one core as siblings without a request. The pins that Intel MPI prints (I_MPI_DEBUG)
+    count, too. `hwloc-bind core:0 core:7` before a program binds every rank to both cores, which is an error. Output
+    without pins is not judged.
 
     Do: give every rank a separate mask (`place:` does), and look at /proc/PID/status.
     """
@@ -486,9 +493,9 @@ def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
 def unit_of_the_column(results: Results) -> Iterator[Fault]:
     """what a megabyte is in IMB's table
 
-    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Reports convert the column by bytes ÷ time of
-    rows above 5 µs. A conversion in captured output is a remark. An unknown unit is a warning. A version that
-    contradicts the rows is an error.
+    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Reports convert the column by bytes ÷ time of rows
+    above 5 µs. A conversion in captured output is a remark. An unknown unit is a warning. A version that contradicts
+    the rows is an error.
 
     Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
     """
@@ -516,9 +523,9 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
 def resolution(results: Results) -> Iterator[Fault]:
     """times printed too coarsely, or from too few repetitions
 
-    The last printed digit is more than 2 % of the time, so a change of 2 % is invisible. The digits of the
-    bandwidth count, if they are finer. Sizes with fewer than 50 repetitions are listed, too. A single run is a
-    warning, and so are repeats that differ by one digit at most. Other repeats are a remark.
+    The last printed digit is more than 2 % of the time, so a change of 2 % is invisible. The digits of the bandwidth
+    count, if they are finer. Sizes with fewer than 50 repetitions are listed, too. A single run is a warning. Repeats
+    that differ by one digit at most are also a warning. Other repeats are a remark.
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
@@ -598,7 +605,7 @@ def _doubted(benchmark: str, rows: Sequence[Timing], some: Sequence[Timing]) -> 
 
 
 def denied(results: Results) -> Iterator[Fault]:
-    """G10: wrong data that were received, where IMB was built to look."""
+    """G10: wrong received data, if IMB was built with the data check."""
     for run in results.runs:
         wrong = sum(row.defects or 0 for row in timings(run)) if run.tool == "imb" and run.parsed else 0
         if wrong:
@@ -614,8 +621,9 @@ def denied(results: Results) -> Iterator[Fault]:
 def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """more bytes in less time, or a bandwidth that falls past its peak
 
-    A message takes less time than the next smaller one, by more than 5 % and by more than the last printed digit.
-    Or the bandwidth at the largest size is more than 5 % below the peak. Each repeat and the medians must show it.
+    A message takes less time than the next smaller message, by more than 5 % and by more than the last printed digit.
+    Or the bandwidth at the largest size is more than 5 % below the peak. Each repeat and the medians must show the
+    effect.
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """
@@ -681,7 +689,7 @@ def _falls(known: Mapping[int, Known], peak: int, last: int) -> bool:
 
 
 class Imb(Tool):
-    """The time of each line; of PingPong also α, peak and n½."""
+    """The time of each line, and for PingPong also α, peak and n½."""
 
     SECTION = "MPI"
     RANK = 20

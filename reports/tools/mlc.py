@@ -1,7 +1,8 @@
-"""Memory latency and bandwidth: the tables of Intel MLC, or of memlat in its place.
+"""Memory latency and bandwidth: the tables of Intel MLC or of memlat.
 
-A loaded-latency curve is what one reading thread waits (ns) while others move bytes (B/s), a row for each injection delay; the delay is the
-tool's own count, and falls as the load rises. The other tables have a latency or a bandwidth for a node, a pair of nodes or of CPUs, or a mix.
+A loaded-latency curve has one row per injection delay: the latency of a reading thread (ns), and the bandwidth of the
+other threads (B/s). The delay is the tool's own count. A longer delay gives a lower load. The other tables have a
+latency or a bandwidth per node, per pair of nodes or CPUs, or per traffic mix.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One latency (ns) or bandwidth (B/s) of any table. None: the table has no such label."""
+    """One latency (ns) or bandwidth (B/s) of a table. A label without a value in this table is None."""
 
     turn: int | None  # of a text that holds several runs: which, from 1
     section: str  # one of parsers.mlc.SECTIONS; "" if the table has no title
@@ -60,7 +61,9 @@ class Entry(NamedTuple):
 
 
 def entries(of: Run | Parsed) -> tuple[Entry, ...]:
-    """Return every latency and bandwidth, in the order of the text. Clocks are left out: they are the latency again."""
+    """Return all latencies and bandwidths in the order of the output. Clocks are left out, because clocks repeat the
+    latency.
+    """
     parsed = of if isinstance(of, Parsed) else of.parsed
     return parsed.once(_entries) if parsed else ()
 
@@ -80,7 +83,9 @@ def _entries(parsed: Parsed) -> tuple[Entry, ...]:
 
 
 def load_curves(of: Run | Parsed) -> dict[tuple[int | None, str | None], list[Load]]:
-    """Return (run of the text, traffic) → the rows of its loaded-latency table that have both numbers, in the order of the text."""
+    """Return (run of the text, traffic) → rows of the loaded-latency table. Rows need both numbers, and stay in the
+    order of the output.
+    """
     rows: dict[tuple[int | None, str | None, int | None, int], dict[str, float]] = {}
     for e in entries(of):
         delay = whole(e.delay)
@@ -179,7 +184,7 @@ def _kind(name: Name) -> str:
 
 
 class Load(NamedTuple):
-    """One row of a loaded-latency table: what the reading thread saw while the others moved bytes."""
+    """One row of a loaded-latency table: latency of the reading thread, and bandwidth of the other threads."""
 
     delay: int  # the tool's own count
     latency: float  # ns
@@ -188,7 +193,7 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:
-    """What one loaded-latency curve offers."""
+    """The derived numbers of one loaded-latency curve."""
 
     unloaded: float  # ns
     is_idle: bool  # False: even the least load moves half of the peak, and `unloaded` is not that of an idle memory
@@ -206,12 +211,12 @@ MIN_IDLE: Final = 3
 
 
 def offers_of(rows: Sequence[Load]) -> Offers:
-    """Return what a curve of at least one row offers (measurement guide, 6).
+    """Return the derived numbers of a curve with at least one row (measurement guide, 6).
 
-    unloaded   median latency of the rows that move at most 10 % of the peak, of the least load if there are fewer than three
-    at_double  the highest bandwidth at a latency of at most 2 × unloaded, interpolated linearly along the curve
+    unloaded   median latency of the rows with at most 10 % of the peak, or of the row with the lowest load if there are fewer than three
+    at_double  the highest bandwidth with a latency of at most 2 × unloaded, interpolated linearly along the curve
 
-    The latency doubles if a row is slower that moves half of the peak, or that has more load than such a row.
+    The latency doubles only if a slower row moves half of the peak or has more load than such a row.
     """
     ordered = sorted(rows, key=lambda row: -row.delay)
     peak = max(ordered, key=lambda row: row.bandwidth)
@@ -231,7 +236,7 @@ def _idle(ordered: Sequence[Load], peak: Load) -> Sequence[Load]:
 
 
 def _bandwidth_within(ordered: Sequence[Load], limit: float) -> float:
-    """Return the largest bandwidth (B/s) at which the latency is at most `limit` (ns); 0 if every row is slower."""
+    """Return the highest bandwidth (B/s) with a latency of at most `limit` (ns), or 0 if every row is slower."""
     within = [row.bandwidth for row in ordered if row.latency <= limit]
     crossings = [
         a.bandwidth + (limit - a.latency) / (b.latency - a.latency) * (b.bandwidth - a.bandwidth)
@@ -259,10 +264,11 @@ _LABELS: Final = ("traffic", "delay", "turn", "run_", "transfer", "from", "to")
 
 
 def offers(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per loaded-latency curve, from the medians of its repeats.
+    """Return one row per loaded-latency curve, from the medians of the repeats.
 
-    rows: as `_loaded` returns them. Beside their columns: unloaded (ns; NaN if even the least load moves half of the peak), knee (B/s: the
-    most at twice that latency; NaN if it never doubles), peak (B/s), latency_at_peak (ns).
+    `rows` is the result of `_loaded`. The new columns are unloaded, knee, peak (B/s) and latency_at_peak (ns).
+    `unloaded` is in ns, or NaN if even the lowest load moves half of the peak. `knee` is the highest bandwidth (B/s) at
+    2 × the unloaded latency, or NaN if the latency never doubles.
     """
     found = []
     for _, own in rows.groupby([name for name in _CURVE if name in rows], sort=False, dropna=False):
@@ -400,7 +406,9 @@ def _bytes(value: float) -> Quantity:
 
 
 def offers_table(rows: pd.DataFrame) -> Table:
-    """Return the four numbers of each loaded-latency curve, the highest peak first. rows: as `_loaded` returns them."""
+    """Return four numbers per loaded-latency curve, in the order of falling peaks. `rows` is the result of
+    `_loaded`.
+    """
     found = offers(rows).sort_values("peak", ascending=False)
     keys: list[str] = []
     groups = 1
@@ -614,7 +622,7 @@ MIN_CHECKED: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """A loaded-latency curve: medians over the repeats of a cell, in the order of rising delay."""
+    """A loaded-latency curve with medians over the repeats of a cell, in the order of rising delay."""
 
     run: Run
     traffic: str
@@ -626,7 +634,7 @@ class Curve:
 
 
 def curves(results: Results) -> list[Curve]:
-    """Return the curves of each cell, in the order of the cells; a delay that comes twice in a table is two rows."""
+    """Return the curves of each cell in the order of the cells. A repeated delay in a table gives separate rows."""
     repeats: dict[tuple[CellKey, str], dict[tuple[int, int], list[tuple[Run, Load]]]] = {}
     for run in results.good("mlc"):
         seen: Counter[tuple[str, int]] = Counter()
@@ -648,8 +656,8 @@ def curves(results: Results) -> list[Curve]:
 def disturbed_row(results: Results) -> Iterator[Fault]:
     """latency above that of a higher load
 
-    A lower load never waits longer. The load falls as the injection delay rises. A row is flagged if its latency is above 1.08 × the lowest
-    latency at a smaller delay. Curves of fewer than five rows are not judged.
+    A lower load never waits longer. The load falls as the injection delay rises. A row is flagged if the latency is
+    above 1.08 × the lowest latency at a smaller delay. Curves of fewer than five rows are not judged.
 
     Do: measure again on a quiet machine with a fixed clock, and do not quote these rows.
     """
@@ -723,9 +731,9 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
 def lines_in_flight(results: Results) -> Iterator[Fault]:
     """more lines in flight than the cores can wait for
 
-    Bandwidth × latency ÷ 64 B is the number of lines on their way if both are of the same accesses. Above 48 per core they are not: the
-    latency of the reading thread does not describe the traffic. If the cores are not recorded, the limit is twice the maximum of the
-    read-only curves of the same text.
+    Bandwidth × latency ÷ 64 B is the number of lines in flight if both values describe the same accesses. A value above
+    48 per core is impossible, so the latency of the reading thread does not describe the traffic. If the cores are not
+    recorded, the limit is 2 × the maximum of the read-only curves in the same output.
 
     Do: quote the latency as that of a reader next to this traffic.
     """
@@ -764,9 +772,9 @@ def _above(value: float, limit: float) -> str:
 def prefetchers_on(results: Results) -> Iterator[Fault]:
     """prefetchers not switched off
 
-    MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Without root or the msr module it cannot, and reports so. Then an idle
-    latency of a walk in order is too low, often by half. Newer versions access at random instead, which is slower. Only latencies are
-    flagged.
+    MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Without root or the msr module MLC cannot, and
+    reports the failure. Then an idle latency of a walk in order is too low, often by half. Newer versions access at
+    random instead, which is slower. Only latencies are flagged.
 
     Do: load the msr module and run as root, or compare only with runs that had the prefetchers on, too.
     """
@@ -798,7 +806,7 @@ _NO_EFFECT: Final = math.log(1.1)
 
 
 def no_effect(results: Results) -> Iterator[Fault]:
-    """G1: options that change the bandwidth of other curves, and not of this one."""
+    """G1: options that change the bandwidth of other curves, but not of this curve."""
     judged = [curve for curve in curves(results) if len(curve.rows) >= MIN_CHECKED]
     for name in _NOT_PRINTED:
         pairs = [(a, b, changes) for a, b in _pairs(judged, name) if (changes := _changes(a, b))]
@@ -871,7 +879,9 @@ class Mlc(Tool):
         return _numbers(run)
 
     def lead(self, cell: Repeats) -> Name | None:
-        """Return the largest bandwidth, of a loaded-latency curve its peak; without one the lowest latency."""
+        """Return the highest bandwidth, the peak for a loaded-latency curve. Without bandwidths, return the lowest
+        latency.
+        """
         medians = {name: column.median for name, column in cell.columns.items()}
         rates = [name for name in medians if name.unit == "B/s"]
         if rates:

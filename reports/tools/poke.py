@@ -1,7 +1,7 @@
-"""poke: quantiles of the time of one access, time per byte, per turn of a loop and of all files; their charts and checks.
+"""poke: quantiles of the time per access, per byte, per loop turn and for all files, with charts and checks.
 
-The quantiles are those that poke prints, of the samples themselves; one that it does not print is the middle of its bucket, at most 1 % wide.
-The time per turn is the median sample through its turns.
+poke prints some quantiles of the samples. Any other quantile is the middle of its bucket, with an error of at most 1 %.
+The time per turn is the median sample ÷ the turns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Time(NamedTuple):
-    """One printed time: of one access, of the timer, per byte, per turn of a loop, or of everything together."""
+    """One printed time: per access, per byte, per loop turn, per timer call, or the total."""
 
     metric: str  # parsers.poke.METRICS
     target: str | None  # what was accessed: "memory", "file", "null"; None: of the timer
@@ -62,12 +62,14 @@ def _times(parsed: Parsed) -> tuple[Time, ...]:
 
 
 def first(source: Run | Parsed, metric: str) -> float | None:
-    """Return the first time of a metric; None if the text has none."""
+    """Return the first time of a metric, or None if the metric is missing."""
     return next((time.value for time in times(source) if time.metric == metric), None)
 
 
 def latencies(source: Run | Parsed) -> Mapping[Part, Mapping[str, float]]:
-    """Return what poke prints of the latency of each operation: "p50", "p99.9", "mean", "sd", "max" (ns). Fewer than 20 samples have no median."""
+    """Return the printed latency statistics of each operation: "p50", "p99.9", "mean", "sd", "max" (ns). A median
+    needs 20 samples.
+    """
     parsed = source if isinstance(source, Parsed) else source.parsed
     return parsed.once(_latencies) if parsed else {}
 
@@ -87,7 +89,7 @@ def _part(time: Time) -> Part:
 
 
 def turns_of(source: Run | Parsed) -> dict[Part, int]:
-    """Return the turns in a sample of each loop: the mean sample through the mean turn, as poke prints both."""
+    """Return the turns per sample of each loop: the mean sample ÷ the mean turn."""
     means = {part: values.get("mean") for part, values in latencies(source).items()}
     turns = [time for time in times(source) if time.metric == "time_per_iteration" and time.value]
     return {
@@ -276,7 +278,7 @@ def _named(metric: str, part: Part, statistic: str = "", made_of: str = "") -> N
 
 
 def clock(results: Results) -> Iterator[Fault]:
-    """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
+    """G6: cost and step of the timer, and means that a few slow accesses dominate."""
     runs = results.good("poke")
     for run in runs:
         for flag in run.parsed.flags if run.parsed else ():
@@ -381,7 +383,10 @@ class Poke(Tool):
         return super().keys(rows)
 
     def headline(self, cell: Repeats) -> str:
-        """Return "median 184 ns, p99.9 883 ns"; of files "all together: write 8.30 ms, read 2.36 ms"; of a loop "median 6.05 µs, 6.05 ns a turn"."""
+        """Return "median 184 ns, p99.9 883 ns".
+
+        Files give "all together: write 8.30 ms, read 2.36 ms". A loop gives "median 6.05 µs, 6.05 ns a turn".
+        """
         medians = {name: column.median for name, column in cell.columns.items()}
         totals = {
             dict(name.part).get("op"): value for name, value in medians.items() if name.metric == "total_time"
@@ -409,7 +414,7 @@ class Poke(Tool):
         )
 
     def moved(self, cell: Repeats) -> list[tuple[float, float]]:
-        """Return the bandwidth (B/s) of all files of each repeat, and their bytes."""
+        """Return the bandwidth (B/s) over all files in each repeat, and the number of bytes."""
         if cell.lead is None or cell.lead.metric != "total_time":
             return []
         sizes = (run.parsed.facts.get("bytes") if run.parsed else None for run in cell.runs)

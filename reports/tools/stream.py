@@ -1,4 +1,4 @@
-"""STREAM, and the built-in kernel in its place: bandwidth of memory over threads."""
+"""STREAM or the built-in kernel: memory bandwidth by thread count."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Rate(NamedTuple):
 
 
 def rates(of: Run | Parsed) -> tuple[Rate, ...]:
-    """Return the rows of a run; none of one without a number."""
+    """Return the rows of a run, or an empty list for a run without a number."""
     parsed = of if isinstance(of, Parsed) else of.parsed
     return parsed.once(_rates) if parsed else ()
 
@@ -176,7 +176,7 @@ def _by_part(curve: Mapping[int, Sequence[Number]], quantity: str) -> dict[Part,
 
 
 def array_bytes(run: Run) -> float | None:
-    """Return the size of one array; None of a text that does not tell it."""
+    """Return the size of one array in bytes, or None if the output does not show the size."""
     facts = run.parsed.facts if run.parsed else {}
     elements, width = (
         number(v) if isinstance(v := facts.get(name), int | float) else None
@@ -186,7 +186,10 @@ def array_bytes(run: Run) -> float | None:
 
 
 def cache_bytes(run: Run) -> int:
-    """Return the last-level caches of the packages on which a run was, of all where it was not placed; 0 where the machine is not known."""
+    """Return the size of the last-level caches of the packages that a run used, in bytes.
+
+    An unplaced run uses all packages. An unknown machine gives 0.
+    """
     machine = run.session.topology
     if machine is None:
         return 0
@@ -195,13 +198,13 @@ def cache_bytes(run: Run) -> int:
 
 
 def all_in_caches(run: Run) -> bool:
-    """Do its three arrays lie in the caches together, so that its rate is no memory's? False where their or the caches' size is not known."""
+    """Return whether the three arrays fit in the caches together. Unknown sizes give False."""
     size = array_bytes(run)
     return size is not None and 3 * size <= cache_bytes(run)
 
 
 def below_rule(run: Run) -> bool:
-    """Are its arrays smaller than STREAM's rules ask for: each 4 × the caches? False where one of both is not known."""
+    """Return whether the arrays break STREAM's rule of 4 × the caches per array. Unknown sizes give False."""
     size = array_bytes(run)
     return size is not None and size < 4 * cache_bytes(run)
 
@@ -230,9 +233,10 @@ def _rate(of: Run | Parsed, kernel: str = "triad") -> float | None:
 def array_too_small(results: Results) -> Iterator[Fault]:
     """arrays smaller than STREAM's rules ask for, or a clock too coarse for them
 
-    STREAM's rules: each array at least 4 × the last-level caches in use and a million elements, each loop at least 20 ticks of the clock.
-    Arrays that fit in the caches are an error, larger ones that miss the rule a warning. If the array size is an axis of the
-    sweep, it is a warning if all three arrays fit, else a remark. A table that gives no size is a remark.
+    STREAM requires arrays of at least 4 × the last-level caches in use and a million elements, and loops of at least 20
+    ticks of the clock. Arrays that fit in the caches are an error. Larger arrays that break the rule are a warning. If
+    the array size is an axis of the sweep, arrays that fit are a warning, and other arrays are a remark. A table
+    without a size is a remark.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
     """
@@ -292,8 +296,9 @@ def _todo(least: str, *, reached: bool) -> str:
 def faster_than_memory(results: Results) -> Iterator[Fault]:
     """faster than the memory can be
 
-    A rate above what the memory modules can move (MT/s · 8 B each, DDR DIMMs alone), or above 1.05 × the median of cells with the same
-    threads and place and larger arrays: the arrays were in the caches. Sweeps over the array size are left out.
+    The rate is above the peak of the memory modules (MT/s · 8 B each, DDR DIMMs alone). Or the rate is above 1.05 × the
+    median of cells with the same threads and place and larger arrays. In both cases, the arrays were in the caches.
+    Sweeps over the array size are left out.
 
     Do: enlarge the arrays and measure again.
     """
@@ -320,10 +325,11 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were requested
 
-    More threads than CPUs of the place; more threads than cores although the place has more cores; a thread count that differs from the
-    requested one. A captured command that sets OMP_NUM_THREADS and binds no thread is a warning: its threads move.
+    A run is flagged if the threads outnumber the CPUs of the place. A run is also flagged if the threads outnumber the
+    used cores although the place has more cores, or if the thread count differs from the requested count. A captured
+    command that sets OMP_NUM_THREADS and binds no thread is a warning, because the threads move.
 
-    Do: give every thread a core of its own, and bind it.
+    Do: give every thread a separate core, and bind the threads.
     """
     unbound = []
     for cell in cells(results, "stream"):
@@ -373,8 +379,9 @@ def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[int, int] 
 def nominal_distances(results: Results) -> Iterator[Fault]:
     """the firmware's distances are not those of the memory
 
-    The ratio of local to remote bandwidth (STREAM at each number of threads, medians) against the ratio of the distances in the
-    firmware's table (SLIT; 11 ÷ 10 is 10 %). More than 10 % apart, the table is nominal.
+    The ratio of local to remote bandwidth is compared with the ratio of the distances in the firmware's table (SLIT, 11
+    ÷ 10 is 10 %). The bandwidths are medians of STREAM at each number of threads. If the ratios differ by more than 10
+    %, the table is nominal.
 
     Do: do not compute with the distances that `numactl --hardware` prints; measure.
     """
@@ -423,7 +430,7 @@ def _curve_key(run: Run) -> tuple[object, ...]:
 
 
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
-    """G5: the triad at n threads, medians, against that of one. The next number of threads shows which of both is wrong."""
+    """G5: the median triad at n threads against one thread. The next thread count shows which value is wrong."""
     for alike in siblings(results.good("stream"), _curve_key):
         by_threads = group_by(alike, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
         triads = {n: [row.bandwidth for r in runs for row in rates(r) if row.kernel == "triad"] for n, runs in by_threads.items() if n}  # fmt: skip
@@ -438,7 +445,7 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
 
 def units(results: Results) -> Iterator[Fault]:
-    """G7: rate · least time against the bytes that the kernel moves, of each run of a text."""
+    """G7: rate · least time against the bytes that the kernel moves, for each run of a text."""
     for cell in cells(results, "stream"):
         runs = cell.runs
         run, sizes = runs[0], _sizes(runs[0])
@@ -493,7 +500,7 @@ class Stream(Tool):
     FAULTS = {"G5": too_good_a_speedup, "G7": units}  # noqa: RUF012
 
     def numbers(self, run: Run) -> Iterator[Number]:
-        """Give the rate of each kernel, in the order of the text; of a text of several runs each."""
+        """Yield the rate of each kernel in the order of the output, separately for each run in the output."""
         found = rates(run)
         several = len({row.turn for row in found}) > 1
         for row in found:
@@ -511,7 +518,7 @@ class Stream(Tool):
                 yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 
     def lead(self, cell: Repeats) -> Name | None:
-        """Return the rate of the triad; if not all have it, of the last kernel that all have."""
+        """Return the rate of the triad. If some runs lack the triad, return the rate of the last common kernel."""
         rates = {dict(name.part)["kernel"]: name for name in reversed([*cell.columns])}
         return next((rates[kernel] for kernel in reversed(stream.KERNELS) if kernel in rates), None)
 
@@ -521,7 +528,9 @@ class Stream(Tool):
         return f"{dict(name.part)['kernel']} {fmt.quantity(cell.columns[name].median, 'B/s')}" if name else ""
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the triad of each cell; of several sizes of arrays that of the largest, because smaller ones may be in the caches."""
+        """Return the triad of each cell. With several array sizes, only the largest counts, because smaller arrays
+        may be in the caches.
+        """
         rows = _with_threads(rows)
         if "array_size" in rows:
             rows = rows[rows["array_size"].isna() | (rows["array_size"] == rows.groupby(["where", "sweep"])["array_size"].transform("max"))]  # fmt: skip
