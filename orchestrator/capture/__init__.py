@@ -1,2 +1,3 @@
-"""Texts that were measured elsewhere: `sources` finds them, `intake` reads them, `cut` finds the runs in each,
-`kept` stores them as results."""
+"""Results that other programs measured. `sources` opens the files, `intake` reads the texts, `cut` separates the runs
+of a text, and `kept` stores the runs.
+"""

@@ -1,6 +1,7 @@
-"""What a captured text is made of: where each run of it begins, which options it tells. Pure.
+"""Cut a captured text into runs, and read the options of each run. Pure.
 
-A file may hold what several commands printed (`for d in 1 4 8; do fio …; done >> out.txt`): each is a cell of its own.
+A file may hold the output of several commands (`for d in 1 4 8; do fio …; done >> out.txt`). Each command is a separate
+cell.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ _COUNTING_LABELS: Final = frozenset({"document", "run", "table", "job"})
 
 
 def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
-    """Cut a text into what each of its runs printed; the pieces together are the text, byte for byte.
+    """Return the pieces of a text, one per run. The joined pieces equal the text, byte for byte.
 
-    It stays whole where one run is all there is, and where the pieces do not say exactly what the whole says.
+    A text with one run is not cut. A text is not cut if the pieces would change its figures.
     """
     if _runs(tool, parsed) < 2 or b"\0" in data[:200]:
         return [data]
@@ -61,8 +62,12 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
 
 
 def above_parts(tool: str, data: bytes, count: int) -> list[bytes]:
-    """Return what stands around each of `count` parts of a text that cannot be cut (lines kept as JSON, web pages,
-    UTF-16): what their headings and commands are read off. Where that cannot be told, one command is that of all."""
+    """Return the lines above each of `count` parts of a text that cannot be cut (lines stored as JSON, web pages,
+    UTF-16).
+
+    Headings and commands are read from these lines. If the parts cannot be matched to lines, all parts get the one
+    command.
+    """
     for view in _views(decode(data)):
         for starts in _starts(tool, view):
             if len(starts) == count:
@@ -71,7 +76,7 @@ def above_parts(tool: str, data: bytes, count: int) -> list[bytes]:
 
 
 def _views(text: str) -> Iterator[str]:
-    """Yield a text without what stands before its lines, then without what makes them comments."""
+    """Yield a text without line prefixes, then without comment marks."""
     yield (cleaned := _GATHERED.sub(_as_heading, clean(text, ranks=True)))
     if "#" in text and (bare := clean(text, ranks=True, commented=re.compile(""))) != cleaned:
         yield bare
@@ -83,8 +88,9 @@ def _as_heading(match: re.Match[str]) -> str:
 
 
 def _starts(tool: str, text: str) -> Iterator[list[int]]:
-    """Yield where the runs of a text begin, with what stands above each: by every sign of a beginning, the surest
-    first."""
+    """Yield the first line of each run and the lines above it, for each sign of a beginning. The most reliable sign is
+    first.
+    """
     for pattern in taken(tool).begins:
         found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
         ends = [text.find("\n", at) + 1 for at in found]  # of the lines with which the runs before them begin
@@ -113,9 +119,10 @@ def _figures(parts: Iterable[Parsed]) -> Iterator[tuple[Scalar, ...]]:
 
 
 def _above(tool: str, text: str, start: int, floor: int) -> int:
-    """Take what stands above a run and is its own: the command, the heading, and the words between them.
+    """Return the lines above a run that describe the run: the command, the heading, and the words between them.
 
-    Never past a line of figures or `floor`, which are of the run before; a sentence below those figures is about them.
+    The lines end at `floor` and at a line of figures, because figures describe the earlier run. So does a sentence
+    directly below figures.
     """
     program = re.compile(taken(tool).program or r"(?!)")
     best, at, right_above = start, start, True
@@ -136,14 +143,15 @@ def _above(tool: str, text: str, start: int, floor: int) -> int:
 
 
 def heading_of(line: str) -> str:
-    """Return what a line names as a heading, "" if it is none: `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads :
-    writes = 3 : 1`."""
+    """Return the heading in a line, or "". Examples are `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads : writes =
+    3 : 1`.
+    """
     match = _HEADING.match(line.rstrip("\r"))
     return next((group.strip(" *=:#") for group in match.groups() if group), "") if match else ""
 
 
 def heading(tool: str, data: bytes) -> str:
-    """Return the last heading above the run that a text begins with; "" if there is none."""
+    """Return the last heading above the run, or "" if there is no heading."""
     text = next(_views(decode(data)))
     flags = re.MULTILINE | re.IGNORECASE
     starts = [match.start() for p in taken(tool).begins if (match := re.search(p, text, flags))]
@@ -152,7 +160,7 @@ def heading(tool: str, data: bytes) -> str:
 
 
 def refusal(tool: str, parsed: Parsed) -> str:
-    """Return why the tool gave no figures, where its output says so; else ""."""
+    """Return the reason for missing figures from the tool's output, or ""."""
     fatal = get_tool(tool).FATAL if tool in tool_names() else ()
     return next((flag.text for flag in parsed.flags if flag.id in fatal and flag.id not in _CUT), "")
 
@@ -162,8 +170,7 @@ _CUT = ("truncated", "no_figures", "empty_table")
 
 
 def options(tool: str, parsed: Parsed) -> dict[str, Any]:
-    """Return what the text tells of the options of its run, under the tool's own names and as an experiment writes
-    them."""
+    """Return the options of a run from its text, with the tool's names and as an experiment writes them."""
     given: dict[str, Scalar] = {
         name.removeprefix(OPTION_FACT): value
         for name, value in parsed.facts.items()
@@ -175,8 +182,9 @@ def options(tool: str, parsed: Parsed) -> dict[str, Any]:
 
 
 def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
-    """Return the options that the run was not given, and that the tool has values of its own for; none where its
-    command line is not known."""
+    """Return the options that the command line leaves at the tool's defaults. The result is empty if the command line
+    is unknown.
+    """
     return dict(get_tool(tool).default_options(options, parsed)) if tool in tool_names() else {}
 
 
@@ -189,10 +197,10 @@ def _one(parsed: Parsed, name: str) -> Scalar:
 
 
 def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
-    """Return the command that printed the text, as words, where the text tells it: behind a prompt, in quotation
-    marks, or in a line of the tool.
+    """Return the words of the command that printed the text.
 
-    Kept as it was typed: quotes and pipes are words too, and joined by blanks they are what was typed.
+    The command is behind a prompt, in quotation marks, or in a line of the tool. Quotes and pipes are words too. Joined
+    by blanks, the words are the command as typed.
     """
     if command := next(_commands(tool, data), ()):
         return command
@@ -203,7 +211,7 @@ def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
 
 
 def _commands(tool: str, data: bytes) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of the tool that stand behind a prompt."""
+    """Yield the commands of the tool that follow a prompt."""
     program = re.compile(taken(tool).program or r"(?!)")
     for view in _views(decode(data[:20_000])):
         for line in view.split("\n"):
@@ -228,21 +236,21 @@ _WHERE: Final = re.compile(
 
 
 def same_but_place(commands: Sequence[Sequence[str]]) -> bool:
-    """Say whether all commands are the same but for where they run."""
+    """Return whether all commands are equal except for the place."""
     texts = [" ".join(words) for words in commands]
     rest = {" ".join(_WHERE.sub("", text).split()) for text in texts}
     return all(texts) and len(set(texts)) > 1 and len(rest) == 1
 
 
 def differing(commands: Sequence[Sequence[str]]) -> list[str]:
-    """Return the words of each command that not all of them have."""
+    """Return the words of each command that are not in every command."""
     common = set(commands[0]).intersection(*commands[1:]) if commands else set()
     return [" ".join(word for word in words if word not in common) for words in commands]
 
 
 @functools.cache
 def _prompt() -> re.Pattern[str]:
-    """What stands before a command: a shell's prompt, or the # of root's before what can be a command of ours."""
+    """Match the prompt before a command. The # of root counts only before a possible command of a known tool."""
     programs = "|".join(filter(None, (taken(name).program for name in parser_names())))
     return re.compile(
         rf"^(?:\S*[$>]|\++|[^\s@]+@\S+[#$%]|#(?= *(?:\./|sudo|mpi|numactl|OMP_|{programs})))\s+(?P<command>\S.*)$"

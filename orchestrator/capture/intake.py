@@ -1,6 +1,6 @@
-"""Take in output that was captured by hand. I/O: reads files.
+"""Import output that was captured by hand. I/O: reads files.
 
-What reads the texts is here; what makes cells and runs of them is `capture.kept`.
+This module reads the texts. `capture.kept` makes cells and runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OURS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeOptions:
-    """What the user says about the texts."""
+    """The user's options for the captured texts."""
 
     tool: str | None = None  # None: guessed, text by text
     axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
@@ -49,7 +49,7 @@ class IntakeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """A text that was read: its bytes are kept as they are."""
+    """A captured text, with its original bytes."""
 
     name: str
     tool: str  # a parser's name, or "hwloc"
@@ -62,7 +62,9 @@ class Captured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """A file that was not taken, and why. `failed`: the user asked for this very file; `missing`: there is none."""
+    """A file that was not imported, and the reason. `failed`: the user named this file. `missing`: the file does not
+    exist.
+    """
 
     name: str
     reason: str
@@ -71,7 +73,7 @@ class Left:
 
 
 def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left]:
-    """Read every text that the names stand for (files, folders, globs, archives, `-`), one at a time."""
+    """Yield the texts of all names (files, folders, globs, archives, `-`), one at a time."""
     described: set[str] = set()
     for source in sources(names):
         if source.problem:
@@ -96,8 +98,9 @@ def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left
 
 
 def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> Iterator[Left]:
-    """Yield what stands in a text beside what was read of it: tables that somebody typed; what describes the
-    machine, of the first text that has it (`said` has those tools)."""
+    """Yield the other content of a text: tables typed by hand, and machine descriptions, from the first text that has
+    them (`said` has the tools).
+    """
     text = decode(part.data)
     about = [tool for tool in unread.described(text) if tool not in {own.tool for own in outputs}]
     readings = (*outputs, *(IntakeOptions(tool=tool) for tool in about))
@@ -113,8 +116,7 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
 
 
 def _others(part: Source, asked: IntakeOptions) -> Iterator[Left]:
-    """Yield in one line what a text holds beside the output of the one tool, or the form of table, that was asked
-    for."""
+    """Yield one line about the content of a text that is not of the requested tool or form."""
     text = decode(part.data)
     own = TABLE if asked.columns else asked.tool
     if len(text) > unread.LONGEST or own == "hwloc":
@@ -130,7 +132,7 @@ def _others(part: Source, asked: IntakeOptions) -> Iterator[Left]:
 
 
 def _figures(text: str, own: IntakeOptions) -> object:
-    """Return all that a reading of a text finds; None where it finds nothing."""
+    """Return all content that a reading of a text has, or None."""
     try:
         if own.columns:
             return [table.parse(text, reading).tables for reading in _readings(str(own.tool), own)]
@@ -140,8 +142,10 @@ def _figures(text: str, own: IntakeOptions) -> object:
 
 
 def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
-    """Take apart what several hosts printed into one file: (host, its lines). Ranks of one program are no hosts:
-    where only one of them has figures, the file is one text."""
+    """Separate the output of several hosts in one file: (host, its lines).
+
+    Ranks of one program are not hosts. If only one rank has figures, the file is one text.
+    """
     found = {} if asked.columns else by_host(source.data)
     known = [host for host, data in found.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
@@ -168,8 +172,9 @@ def _unread(part: Source, error: ParseError, which: str = "") -> Left:
 
 
 def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
-    """Return how a text is read: once for each tool whose output it holds, then for the tables. Raises ParseError if
-    it holds none."""
+    """Return the readings of a text: one per tool with output in it, then the tables. Raises ParseError if there are no
+    readings.
+    """
     text = decode(part.data)
     tables = [replace(asked, whole=False)] if asked.columns else []
     if (tables and not asked.whole) or (asked.tool and not tables):
@@ -186,8 +191,9 @@ def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
 
 
 def of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
-    """Return what was said of the output of a tool: of a report with tables, what describes these is said of them
-    alone."""
+    """Return the options for the output of one tool. In a report with tables, the description of the tables applies
+    only to the tables.
+    """
     own = replace(asked, tool=tool, columns=(), whole=False)
     return replace(own, settings={}, command="") if asked.whole else own
 
@@ -221,7 +227,7 @@ def _readings(tool: str, asked: IntakeOptions) -> list[dict[str, Any]]:
 
 
 def table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableCell, dict[str, Any]]]:
-    """Return each cell of the tables of a text, and how it is read; the tables are counted in the order of the text."""
+    """Return the table cells of a text and the way to read each cell. Tables are numbered in text order."""
     text = decode(item.data)
     out = []
     for form in _readings(item.tool, asked):
@@ -241,7 +247,7 @@ def table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableC
 
 
 def _labels(tool: str, settings: Mapping[str, str]) -> dict[str, str | int | float]:
-    """Return the settings that are labels of the tool's rows, and those that follow from its options."""
+    """Return the settings that label the tool's rows, and the settings that follow from its options."""
     known = get_parser(tool).LABELS
     labels: dict[str, str | int | float] = {
         name: number_value(value) for name, value in settings.items() if name in known
@@ -279,7 +285,7 @@ def intake_options(
     command: str,
     whole: bool = False,
 ) -> IntakeOptions:
-    """Read what the user typed. Raises UserError for what cannot be meant."""
+    """Return the options that the user typed. Raises UserError for an invalid option."""
     patterns = {}
     for text in axes:
         name, expression = _pair("--axis", text, '--axis "node=(n[0-9]+)"')
@@ -317,7 +323,9 @@ def _pair(option: str, text: str, example: str) -> tuple[str, str]:
 
 
 def shown(item: Captured, asked: IntakeOptions) -> list[tuple[str, Parsed]]:
-    """Return what a text says, (name, tables) each: the cells of a table one by one, with what tells them apart."""
+    """Return the content of a text as (name, tables) pairs. Cells of a table are separate, each with the labels that
+    identify it.
+    """
     if not item.tables:
         return [(item.name, item.parsed)]
     found = []

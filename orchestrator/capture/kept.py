@@ -1,9 +1,9 @@
-"""Make runs of a result file of captured texts. I/O.
+"""Store captured texts as runs of a result file. I/O.
 
-Each text becomes a cell, or several where several commands printed it. What it tells of the options (fio's job options,
-MLC's -W and -l, STREAM's threads), what the user adds (`IntakeOptions`), and nothing else makes the cell, so that
-reports group captured runs as they group runs of pinsweep's own. Texts that tell the same are told apart by
-`source`, their file, unless the user says that they are repeats.
+A text becomes one cell, or several cells if several commands printed the text. The options in the text (fio's job
+options, MLC's -W and -l, STREAM's threads) and the user's options (`IntakeOptions`) define the cell. So reports group
+captured runs like other runs. The option `source`, a file name, distinguishes texts with equal options, unless the user
+declares the texts as repeats.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAIN: Final = ("rw", "bs", "iodepth", "numjobs", "mode", "W", "l", "threads", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What `store` did: runs that are new, runs that the file held already, what the user should know."""
+    """The result of `store`: new runs, runs that already exist, and notes for the user."""
 
     added: int
     known: int
@@ -50,7 +50,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Item:
-    """One run to be: a text, or a part of one. Its bytes are compressed while they wait."""
+    """A future run: a text or a part of a text. The bytes are compressed in memory."""
 
     file: str
     label: str  # the file, and which part of it
@@ -69,7 +69,7 @@ class _Item:
 
     @property
     def key(self) -> str:
-        """The same for texts that tell the same of their cell and are not said to be different repeats."""
+        """A key that is equal for texts with equal options, unless the user gives different repeats."""
         return json.dumps(
             [self.tool, dict(self.options), self.place, self.repeat], sort_keys=True, default=str
         )
@@ -80,7 +80,7 @@ class _Item:
 
 
 class _Part(NamedTuple):
-    """What of a text becomes one run."""
+    """The part of a text that becomes one run."""
 
     label: str
     data: bytes
@@ -93,7 +93,7 @@ class _Part(NamedTuple):
 
 
 def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, version: str) -> Kept:
-    """Keep the texts as runs of a result file; what is there already stays.
+    """Store the texts as runs of a result file. Existing runs do not change.
 
     Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
     """
@@ -133,7 +133,7 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
 def _taken(
     items: Iterable[Captured], asked: IntakeOptions, notes: Counter[str]
 ) -> tuple[list[_Item], list[Captured], list[Left]]:
-    """Make runs of the texts, one text in memory at a time; return them, what describes machines, what was left."""
+    """Return the runs of the texts, the machine descriptions and the remaining files. One text is in memory at a time."""
     runs: list[_Item] = []
     machine: list[Captured] = []
     left: list[Left] = []
@@ -164,7 +164,7 @@ def _of_tables(item: Captured, asked: IntakeOptions) -> Iterator[_Part]:
 
 
 def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> Iterator[_Part]:
-    """Yield what each command printed, and of that each part. Raises ParseError if there are no figures at all."""
+    """Yield the output of each command, part by part. Raises ParseError if there are no figures."""
     parser, intake = get_parser(item.tool), taken(item.tool)
     pieces = text_of.cut(item.tool, item.data, item.parsed)
     empty = True
@@ -197,8 +197,9 @@ def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> It
 
 
 def _lines(command: str) -> str:
-    """Return what was typed in several lines as one, as a shell takes it: an end of a line ends a command, unless it
-    is escaped."""
+    """Return a command that was typed in several lines as one line. As in a shell, a line end that is not escaped ends
+    a command.
+    """
     return re.sub(r"(?<!\s)\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
 
 
@@ -235,7 +236,7 @@ def _item(
 
 
 def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a result file holds them: a whole number of more than 64 bits as the text that it is."""
+    """Return options as a result file stores them: a whole number above 64 bits is text."""
     return {
         name: str(value) if isinstance(value, int) and not -LARGEST <= value < LARGEST else value
         for name, value in options.items()
@@ -243,7 +244,7 @@ def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | None, int | None]:
-    """Return (options, place, repeat) out of the file's name. Raises UserError if it does not hold an axis."""
+    """Return (options, place, repeat) from a file's name. Raises UserError if the name lacks an axis."""
     found: dict[str, Any] = {}
     for axis, pattern in asked.axes.items():
         match = pattern.search(name)
@@ -259,7 +260,7 @@ def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | N
 
 
 def _cells(items: Sequence[_Item], result: ResultFile, notes: Counter[str]) -> list[tuple[_Item, Cell, int]]:
-    """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
+    """Set the cell and repeat of each item. `source` becomes an option if two cells would be equal."""
     items = _by_headings(items, notes)
     existing: dict[str, int] = {}
     for point_id, repeat in result.attempts():
@@ -310,10 +311,10 @@ def _note_equal(equal: Sequence[Sequence[_Item]], notes: Counter[str]) -> None:
 
 
 def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
-    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands;
-    those of a repeat by their names.
+    """Distinguish the parts of one text by the headings or command words above them, and parts with a repeat by their
+    names.
 
-    Where the commands differ in nothing but where they ran, that is the part's place.
+    If the commands differ only in place, the difference is the place of the part.
     """
     groups: dict[tuple[str, str], list[_Item]] = {}
     for item in items:
@@ -341,7 +342,7 @@ def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
 
 
 def _with_source(item: _Item, short: str, used: set[str]) -> _Item:
-    """Tell an item apart by its file: by the shortest name that no other cell has, of this intake or of the result."""
+    """Distinguish an item by its file, with the shortest name that no other cell has in this import or in the result."""
     named = item
     for name in (short, item.label, f"{item.label} ({item.digest[:8]})"):
         named = replace(item, options={**item.options, "source": name}, added=(*item.added, "source"))
@@ -352,7 +353,7 @@ def _with_source(item: _Item, short: str, used: set[str]) -> _Item:
 
 
 def _short_names(labels: Sequence[str]) -> dict[str, str]:
-    """Return each name without what all have in common: folders, and the file if it is only one ("part 2")."""
+    """Return each name without the common folders, and without the file name if there is only one file ("part 2")."""
     files = {label.partition(", ")[0] for label in labels}
     if len(files) < 2:
         return {label: label.partition(", ")[2] or Path(label).name for label in labels}
@@ -363,7 +364,9 @@ def _short_names(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _axes(items: Sequence[_Item]) -> dict[str, tuple[str, ...]]:
-    """Return the options of each tool that tell its cells apart: what the user named, the main ones, what varies."""
+    """Return the options of each tool that distinguish its cells: the user's axes, the main options, and the options
+    that vary.
+    """
     out = {}
     for tool in dict.fromkeys(item.tool for item in items):
         own = [item for item in items if item.tool == tool]
@@ -436,8 +439,9 @@ def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
 
 
 def _machine(items: Sequence[Captured], notes: Counter[str]) -> tuple[dict[str, Any], str]:
-    """Return (facts, hwloc XML) of the session out of texts about the machine. Texts about several machines tell
-    nothing of the one that ran: none is kept."""
+    """Return (facts, hwloc XML) of the session from texts about the machine. Both are empty for texts about several
+    machines, because the measured machine is unknown.
+    """
     topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
     if len(topologies) > 1:
         notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1

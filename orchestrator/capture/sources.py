@@ -1,7 +1,7 @@
-"""Names as a user gives them to the texts behind them: files, folders, globs, archives, `-`. I/O, and nothing written.
+"""Open the texts of the user's names: files, folders, globs, archives, `-`. I/O, read only.
 
-Archives are read member by member into memory. Nothing is unpacked to disk, so a member's name is a label and no path;
-what is decompressed is counted against limits, so a bomb ends where the limit is.
+Archive members are read into memory, one at a time. pinsweep unpacks nothing to disk, so the name of a member is a
+label and not a path. A limit on decompressed bytes stops zip bombs.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One text, or why there is none. `named`: the user named this very file, so that a failure is one of the
-    command."""
+    """One text, or the reason for a missing text. `named`: the user named this file, so a failure is a failure of the
+    command.
+    """
 
     name: str
     data: bytes = b""
@@ -58,7 +59,7 @@ class _Stream(Protocol):
 
 
 def sources(names: Iterable[str]) -> Iterator[Source]:
-    """Return every text that the names stand for, one at a time, folders and archives in the order of their names."""
+    """Yield the texts of the names, one at a time. Folders and archives are in name order."""
     for name in names:
         if name == "-":
             yield from _opened("-", sys.stdin.buffer, named=True)
@@ -94,7 +95,7 @@ def _file(name: str, *, named: bool) -> Iterator[Source]:
 
 
 def _opened(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
-    """Tell an archive by its first bytes, whatever its name is."""
+    """Open a file. An archive is recognised by its first bytes, not by its name."""
     head = stream.read(512)
     whole = _Joined(head, stream)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -218,13 +219,13 @@ def _member(archive: str, member: str, stream: _Stream) -> Source:
 
 
 def _label(archive: str, member: str) -> str:
-    """A member's name is whatever somebody put there: shown, never opened."""
+    """Return the label of an archive member. The name may hold any text, so it is shown and never opened."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in member)
     return f"{archive}:{shown}"
 
 
 class _Joined:
-    """A stream with what was already read of it in front; fails with _TooLarge past `limit` bytes."""
+    """A stream that begins with bytes that were already read. Raises _TooLarge beyond `limit` bytes."""
 
     def __init__(self, head: bytes, rest: _Stream, limit: int | None = None) -> None:
         self._head = head

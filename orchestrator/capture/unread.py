@@ -1,5 +1,4 @@
-"""What a report holds beside the outputs that were read: tables that somebody typed, what numactl or lscpu said of
-the machine. Pure."""
+"""Find the parts of a report that were not read: tables typed by hand, and output of numactl or lscpu. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ class Typed(NamedTuple):
 
 
 class Form(NamedTuple):
-    """Tables of a text that are alike, and that gave none of its figures."""
+    """Similar tables of a text that gave none of its figures."""
 
     where: str  # "lines 59 to 68 and 2 more of this form"
     tool: str  # that is named above the first; "" where none is
@@ -53,7 +52,7 @@ class Form(NamedTuple):
         return f"a table {f'of {self.tool} ' if self.tool else ''}that somebody typed"
 
     def reason(self, name: str) -> str:
-        """Return why they were not read, and what to do. name: of the file, for a command."""
+        """Return the reason why the tables were not read, and the next step. name: the file name for the command."""
         if self.printer:
             return f"{self.called}, which is not read"
         command = f'pinsweep parse {shlex.quote(name)} --tool {self.tool or "TOOL"} --columns "…"'
@@ -62,8 +61,11 @@ class Form(NamedTuple):
 
 
 def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
-    """Yield the tables of a text that gave none of its figures. `figures` reads a text as this one was read: what
-    changes nothing where it is missing was not read."""
+    """Yield the tables of a text that gave none of its figures.
+
+    `figures` reads a text in the same way as before. A table was not read if the figures do not change without the
+    table.
+    """
     if len(text) > LONGEST:
         return
     lines = text.split("\n")
@@ -82,14 +84,16 @@ def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
 
 
 def described(text: str) -> list[str]:
-    """Return the tools that describe a machine whose lines stand in a text."""
+    """Return the tools that describe a machine and have lines in a text."""
     return [
         tool for tool in sorted(DESCRIPTIONS) if len(text) <= LONGEST and get_parser(tool).recognise(text)
     ]
 
 
 def tables(lines: Sequence[str]) -> list[Typed]:
-    """Return the tables of a text, three rows at least: lines of two or more cells, most of them numbers."""
+    """Return the tables of a text. A table has three rows or more. A row has two or more cells, and most cells are
+    numbers.
+    """
     found: list[Typed] = []
     rows: list[int] = []
     columns, above, head = 0, "", ""
@@ -110,7 +114,7 @@ def tables(lines: Sequence[str]) -> list[Typed]:
 
 
 def _row(line: str) -> int:
-    """Return how many cells a row has; 0 of a line that is none."""
+    """Return the number of cells in a row, or 0 if the line is not a row."""
     if len(line) > _WIDEST:
         return 0
     words = [word for word in _BETWEEN.split(line.strip().strip("|").strip()) if word]
@@ -120,7 +124,7 @@ def _row(line: str) -> int:
 
 
 def _tool(above: Sequence[str]) -> str:
-    """Return the tool that the nearest line above names, alone; "" where none does."""
+    """Return the only tool that the nearest line above names, or ""."""
     for line in reversed(above):
         named = [name for name in parser_names() if (words := taken(name).program) and re.search(words, line)]
         if named:
@@ -129,7 +133,7 @@ def _tool(above: Sequence[str]) -> str:
 
 
 def _printer(above: Sequence[str]) -> str:
-    """Return the program whose output is not read and begins in these lines; "" if there is none."""
+    """Return the program without a parser whose output begins in these lines, or ""."""
     text, flags = "\n".join(above), re.MULTILINE | re.IGNORECASE
     kinds = (kind for name in parser_names() for kind in taken(name).not_yet)
     return next((kind.name for kind in kinds if re.search(kind.known_by, text, flags)), "")
