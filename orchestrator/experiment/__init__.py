@@ -1,5 +1,5 @@
-"""A YAML file becomes experiments, and an experiment the cells of a machine.
+"""Read a YAML file as experiments, and expand an experiment into the cells of a machine.
 
-`yaml_nodes` reads YAML with the place of every value, `validate` holds it against the JSON Schema of `schema`, `rules`
-checks what a schema cannot say, `load` does all three; `expand` makes the cells. `starter` writes a first file.
+`yaml_nodes` reads YAML with the position of every value. `validate` checks the JSON Schema of `schema`, and `rules`
+checks the remaining rules. `load` calls all three. `expand` makes the cells. `starter` writes a first file.
 """

@@ -1,8 +1,8 @@
-"""An experiment and a machine's numbers → its cells. Pure.
+"""Expand an experiment into cells, with the numbers of a machine. Pure.
 
-Cells come about as in GitHub Actions: the product of the `matrix` axes and the `zip` rows; `exclude` takes cells away;
-then each `include` adds its options to every cell of the product whose axes it does not contradict, or, if there is
-none, becomes a cell of its own. `each …` places stay one cell here: the planner resolves them.
+Cells follow the rules of GitHub Actions. The first cells are the product of the `matrix` axes and the `zip` rows.
+`exclude` removes cells. Each `include` adds its options to all cells of the product with equal axis values. If no cell
+matches, the `include` becomes a new cell. A place with `each …` stays one cell here, because the planner resolves it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FREE: Final = Option(kind="text", help="an axis of the experiment's own, for the
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """In the place of a value that this machine cannot give: what the file says, and why not."""
+    """A placeholder for a value that this machine does not have: the text in the file and the reason."""
 
     raw: Any
     reason: str
@@ -70,10 +70,10 @@ def expand(
     root: bool | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> tuple[tuple[Cell, ...], tuple[Skipped, ...]]:
-    """Return the points of all sweeps in the order of the file, and the cells that this machine cannot host.
+    """Return the cells of all sweeps in file order, and the cells that this machine cannot host.
 
-    `numbers` stand in for `topology.numbers()`. `root` and `versions` (tool → version, "" if unknown; absent: not
-    installed) decide `requires`; None: not known, and then they are not asked for.
+    `numbers` replaces `topology.numbers()`. `root` and `versions` decide `requires`; `versions` maps an installed tool
+    to its version, "" if unknown. With None, `requires` is not checked.
     """
     numbers = topology.numbers() if numbers is None else numbers
     hosted: list[Cell] = []
@@ -91,7 +91,7 @@ def expand(
 
 
 def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
-    """Return every cell as (cell, why this machine cannot give its values, or ""), without duplicates.
+    """Return every cell as (cell, reason), without duplicates. The reason is "" if this machine has all values.
 
     Raises UserError if there are more than MAX_CELLS.
     """
@@ -172,10 +172,10 @@ def _include(
 
 
 def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa: ANN401
-    """Return the quantity that a value asks for, or None if it is taken as it is written.
+    """Return the quantity in a value, or None for a literal value.
 
-    An option that takes any text gets what is written, except ranges (1..8) and products (4 x LLC), which nobody writes
-    who means a text. Raises QuantityError if it should be a quantity and is none.
+    An option for free text takes the text literally, except ranges (1..8) and products (4 x LLC), because nobody writes
+    these as plain text. Raises QuantityError for an invalid quantity.
     """
     kind, percent_of = option.kind, PERCENT_OF.get(name, "")
     if not isinstance(raw, str) or kind not in ("int", "float", "seconds", "size", "text"):
@@ -200,12 +200,12 @@ def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa
 
 
 def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> tuple[Any, ...]:  # noqa: ANN401
-    """Return the values that one written value stands for: several for a range, one otherwise.
+    """Return the values of one written value: several for a range, otherwise one.
 
-    A list is one value, a tuple: one process's own sweep, in the order written; what stands there twice is measured
-    twice (MLC's delay 0 again at the end). So is a range, for an option with an inner axis.
+    A list is one value, a tuple, and one process sweeps it in the written order. Duplicates are measured again (MLC's
+    delay 0 at the end). A range is one value too, if the option has an inner axis.
 
-    Raises QuantityError if it cannot be read, Unresolved if this machine does not have it.
+    Raises QuantityError for an invalid value, and Unresolved if this machine does not have the value.
     """
     if isinstance(raw, tuple):
         values = tuple(v for item in raw for v in _resolve_one(name, option, item, numbers))
@@ -226,10 +226,10 @@ def _resolve_one(name: str, option: Option, raw: Any, numbers: Mapping[str, int]
 
 
 def _normal(option: Option, value: Any) -> Any:  # noqa: ANN401
-    """Return the one form of a value, however it was written: 2, 2.0 and "2s" are 2, 4096 and "4k" are "4k".
+    """Return the canonical form of a value: 2, 2.0 and "2s" are 2, 4096 and "4k" are "4k".
 
-    A cell's identity, its labels, and what exclude, include and duplicates are found by follow from this form alone.
-    What is no value of its kind stays, for Option.problem to say so.
+    Cell identity, labels, exclude, include and duplicates use only this form. An invalid value does not change, so that
+    Option.problem can report it.
     """
     match option.kind:
         case "flag" if value in (0, 1):
@@ -259,7 +259,7 @@ def _values(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> 
 
 
 def _wanted(tool: str, values: Any, name: str, raw: Any) -> set[str]:  # noqa: ANN401
-    """Return the keys of the values that an exclude entry takes away: a list is any of them."""
+    """Return the keys of the values in an exclude entry. A list matches any of its values."""
     items = raw if isinstance(raw, tuple) else (raw,)
     if name == "place":
         return set(items)
@@ -267,7 +267,9 @@ def _wanted(tool: str, values: Any, name: str, raw: Any) -> set[str]:  # noqa: A
 
 
 def key_of(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return what `exclude` and `include` find a value of an axis by: 4096 and 4k are one where the tool takes them for one."""
+    """Return the key of an axis value for `exclude` and `include`. 4096 and 4k have the same key if the tool reads both
+    as the same size.
+    """
     if isinstance(value, Place | Missing) or get_tool(tool).OPEN:
         return text_of(value)
     try:
@@ -277,7 +279,7 @@ def key_of(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401
-    """Return what a value is compared by, as a cell's identity does it; a place goes by its name."""
+    """Return the text of a value for comparisons, as in cell identity. A place is compared by name."""
     if isinstance(value, Place):
         return value.name
     return canonical_json(value.raw if isinstance(value, Missing) else value)
@@ -288,7 +290,7 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def _refused(cell: Cell, tool: Tool) -> str:
-    """Say why a tool would not take the cell's values, or "". The file as such was checked when it was loaded."""
+    """Return the reason why a tool refuses the cell's values, or "". `load` has already checked the file."""
     options = tool.options()
     for name, value in cell.options.items():
         for item in value if isinstance(value, tuple) else (value,):

@@ -1,7 +1,8 @@
-"""YAML text → Experiment, or every mistake in it at once. Pure but for `load_experiment`, which reads the file.
+"""Read YAML text as an Experiment, or report all mistakes at once. Pure, except `load_experiment`, which reads the
+file.
 
-`yaml_nodes` reads the text, `validate` holds it against the JSON Schema of `schema`, `rules` checks what a schema
-cannot say. docs/experiments.md describes the language.
+`yaml_nodes` reads the text. `validate` checks the JSON Schema of `schema`, and `rules` checks the remaining rules.
+docs/experiments.md describes the language.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ MAX_BYTES: Final = 1 << 20
 
 
 def load_experiment(path: pathlib.Path | str) -> Experiment:
-    """Read an experiment file, or a shipped experiment by its bare name.
+    """Return the experiment of a file, or a shipped experiment by its bare name.
 
-    Raises ExperimentError with all its mistakes, UserError if it cannot be read.
+    Raises ExperimentError with all mistakes, and UserError if the file cannot be read.
     """
     try:
         str(path).encode()  # results and their cells have the file's name
@@ -61,7 +62,7 @@ def load_experiment(path: pathlib.Path | str) -> Experiment:
 
 
 def parse_experiment(text: str, path: str) -> Experiment:
-    """Return the experiment that `text` describes; `path` names it in messages. Raises ExperimentError."""
+    """Return the experiment in `text`. Messages show `path`. Raises ExperimentError."""
     document = read(text, path)
     data = document.data if isinstance(document.data, dict) else {}
     version = data.get("schema")
@@ -109,7 +110,7 @@ def parse_experiment(text: str, path: str) -> Experiment:
 
 
 def _tool_at(path: Path, tools: Mapping[Path, str]) -> str:
-    """Return the tool of the sweep that a path is in, "" if there is none."""
+    """Return the tool of the sweep at a path, or ""."""
     tool = tools.get(path[:2], tools.get((), ""))
     return tool if tool in tool_names() else ""
 
@@ -137,7 +138,7 @@ def _describe(path: Path, keyword: str, value: object, tools: Mapping[Path, str]
 
 
 def _draft(document: Document, language: schema.Schema, where: Path, tool: str) -> Draft:
-    """Return the options of a sweep: those of the head count, too, unless it sets or varies them itself."""
+    """Return the options of a sweep. Options of the file head apply unless the sweep sets or varies them."""
     head, body = document.data.get("fixed", {}), document.value(where)
     paths: dict[str, Path] = {}
     for part in ("fixed", "matrix", "zip"):
@@ -157,7 +158,7 @@ def _draft(document: Document, language: schema.Schema, where: Path, tool: str) 
 
 
 def _settings(head: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a sweep has besides its options, the head's where it has none itself."""
+    """Return the settings of a sweep. Settings of the file head are the defaults."""
     merged = {**head, **body}
     settings: dict[str, Any] = repeats.settings(merged["repeats"]) if "repeats" in merged else {}
     settings |= {"order": merged["order"]} if "order" in merged else {}
@@ -172,7 +173,7 @@ def _settings(head: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any
 
 
 def about(text: str) -> str:
-    """Return the comment block at the head of a file, without its marks and without modelines for editors."""
+    """Return the comment block at the head of a file, without comment marks and editor modelines."""
     lines = []
     for line in text.lstrip("\ufeff").splitlines():
         if line.strip() and not line.startswith("#"):

@@ -1,12 +1,12 @@
-"""Values that an experiment leaves to the machine: `1..cores_per_numa_node`, `25%`, `all`, `0.5 x L2`. Pure.
+"""Parse values that depend on the machine: `1..cores_per_numa_node`, `25%`, `all`, `0.5 x L2`. Pure.
 
     quantity  one, or a range
     one       NUMBER · SIZE · NAME · FACTOR x NAME · PERCENT% · all
     range     one..one · one..one step NUMBER · one..one xFACTOR
 
-NAME is one of `Topology.numbers()`; `x`, `×` and `*` mean the same. SIZE has a suffix and means what it means in
-`parsers.units.size_bytes` (4k = 4096, 10kB = 10000). A range holds its start and every further value up to its end;
-the end itself only where a step falls on it. docs/experiments.md says the same for people.
+NAME is a name in `Topology.numbers()`. `x`, `×` and `*` are equal. SIZE has a suffix and the meaning of
+`parsers.units.size_bytes` (4k = 4096, 10kB = 10000). A range holds its start and the following steps up to its end. The
+end is included only if a step reaches it. docs/experiments.md describes the syntax for users.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _RANGE: Final = rf"(?P<start>.*?)\s*\.\.\s*(?P<end>.*?){_WAY}"
 
 
 class QuantityError(ValueError):
-    """A text is no quantity. `hint` says what would be one, or is empty."""
+    """An invalid quantity. `hint` describes a valid quantity, or is empty."""
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what)
@@ -72,7 +72,7 @@ class QuantityError(ValueError):
 
 
 class Unresolved(Exception):
-    """This machine does not have what a quantity asks for. The text is the reason, for people."""
+    """A quantity that this machine does not have. The text is the reason for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """What a text asks for. `end` is None for a single value."""
+    """A parsed quantity. `end` is None for a single value."""
 
     text: str
     start: Term
@@ -107,7 +107,7 @@ class Quantity:
 
     @property
     def names(self) -> frozenset[str]:
-        """The numbers of the machine it needs; none: it is the same everywhere."""
+        """Return the machine numbers that the quantity needs. Without names, the quantity is equal on all machines."""
         return frozenset(t.name for t in (self.start, self.end) if t is not None and t.name)
 
     @property
@@ -117,7 +117,7 @@ class Quantity:
 
     @property
     def computed(self) -> bool:
-        """Whether no one writes it who means a plain word: a range or a product."""
+        """Return whether the quantity is a range or a product, which nobody writes as a plain word."""
         return self.end is not None or self.start.product
 
     def resolve(self, numbers: Mapping[str, int]) -> tuple[int | float, ...]:
@@ -190,7 +190,7 @@ def parse(text: str, percent_of: str = "") -> Quantity:
 
 
 def resembles(text: str) -> bool:
-    """Tell whether a text that is no quantity was meant to be a range or a product: `1..8 step`, `4 x LCC`."""
+    """Return whether an invalid quantity resembles a range or a product: `1..8 step`, `4 x LCC`."""
     text = text.strip()[:MAX_CHARACTERS]
     product = re.fullmatch(_PRODUCT, text)
     return bool(re.match(_BEGUN, text) or (product and nearest(product[2], SAMPLE)))
@@ -228,7 +228,7 @@ def _term(text: str, percent_of: str) -> Term:
 
 
 def _rounded(value: Fraction) -> Fraction:
-    """Return the nearest whole number; of two, the larger (round() takes the even one)."""
+    """Return the nearest whole number. A half is rounded up, because round() would choose the even number."""
     return Fraction(math.floor(value + Fraction(1, 2)))
 
 
@@ -237,7 +237,9 @@ def _plain(value: Fraction) -> int | float:
 
 
 def size_text(size_bytes: int) -> str:
-    """Write bytes as fio, STREAM's kernel and `parsers.units.size_bytes` read them: 67108864 is "64M", 1000 "1000B"."""
+    """Return bytes in the notation of fio, STREAM's kernel and `parsers.units.size_bytes`: 67108864 is "64M", 1000
+    "1000B".
+    """
     for power, suffix in ((4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if size_bytes and size_bytes % 1024**power == 0:
             return f"{size_bytes // 1024**power}{suffix}"

@@ -1,14 +1,14 @@
-"""How often a cell runs and in which order: a number of rounds, or rounds until its numbers have settled. Pure.
+"""Decide the number and order of repeats: a fixed number of rounds, or rounds until the medians have settled. Pure.
 
-`repeats: auto` begins with BASE rounds of all cells and goes on with those whose median is not known well enough yet, CAP rounds at
-most. What tells is the order-statistic interval of the median (David and Nagaraja, Order Statistics, 7.1): the k-th lowest and k-th
-highest of n values hold the true median with the probability 1 - 2 · P(Binomial(n, ½) < k), whatever the noise looks like; a t
-interval stops too early on noise with spikes.
+`repeats: auto` starts with BASE rounds of all cells. Cells with a wide interval get further rounds, up to CAP. The
+interval is the order-statistic interval of the median (David and Nagaraja, Order Statistics, 7.1). The k-th lowest and
+k-th highest of n values contain the true median with the probability 1 - 2 · P(Binomial(n, ½) < k). The probability
+does not depend on the distribution of the noise. A t interval stops too early on noise with spikes.
 
-Who looks again after each round, and stops at the first narrow interval, is wrong more often than one interval is: where the noise is
-wide, what settles are just the cells whose values happen to agree. So the interval is one of 99 %, which eight values are needed for,
-and fewer than that (their whole range: 97 and 98 %) settle a cell only if they agree twice as well. benchmarks/settling.py counts how
-often a settled median is further off than WITHIN, and how often its interval misses the true one; docs/experiments.md has its table.
+A test after each round stops at the first narrow interval, so it errs more often than a single test. With wide noise, a
+cell settles if its values agree by chance. So the interval has a confidence of 99 %, which needs eight values. Six or
+seven values (whole range: 97 and 98 %) settle a cell only within half the width. benchmarks/settling.py counts the
+settled medians with an error above WITHIN and the intervals without the true median. docs/experiments.md has the table.
 """
 
 from __future__ import annotations
@@ -51,8 +51,11 @@ def settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the narrowest order-statistic interval that holds the true median with CONFIDENCE; of fewer than FEWEST values their
-    range, which does with 97 % (six) or 98 % (seven); None of fewer than BASE values."""
+    """Return the narrowest order-statistic interval that contains the true median with CONFIDENCE.
+
+    Below FEWEST values, the interval is the range of the values, with 97 % (six) or 98 % (seven). None below BASE
+    values.
+    """
     n, below, k = len(values), 0.0, 0
     if n < BASE:
         return None
@@ -64,7 +67,9 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def uncertainty(values: Sequence[float]) -> float:
-    """Return how far the interval of the median reaches from it, as a share of it: 0.06 is ±6 %. Infinite where there is none."""
+    """Return the larger distance from the median to an end of its interval, as a fraction of the median. 0.06 is ±6 %.
+    Infinite without an interval.
+    """
     bounds = interval(values)
     if bounds is None:
         return math.inf
@@ -74,7 +79,7 @@ def uncertainty(values: Sequence[float]) -> float:
 
 
 def is_settled(values: Sequence[float]) -> bool:
-    """Is the median of a cell's repeats known to WITHIN? Few repeats tell that only where they agree to FEW_WITHIN."""
+    """Return whether the median of a cell's repeats is known to WITHIN. With few repeats, the limit is FEW_WITHIN."""
     return uncertainty(values) <= (WITHIN if len(values) >= FEWEST else FEW_WITHIN)
 
 
@@ -82,7 +87,7 @@ def is_settled(values: Sequence[float]) -> bool:
 
 
 def rounds(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int) -> list[tuple[Cell, int]]:
-    """Return (cell, repeat) in the order in which they run: round by round, every cell once in each."""
+    """Return (cell, repeat) in run order: round by round, with every cell once per round."""
     most = max((sweeps[p.sweep].repeats for p in cells), default=0)
     blocks = _blocks(cells, sweeps)
     return [
@@ -96,15 +101,15 @@ def rounds(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int) -> lis
 def one_round(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int, number: int) -> list[Cell]:
     """Return the cells in the order of a round.
 
-    The cells are shuffled over all sweeps, so that drift of the machine does not look like an effect of an option; a `listed` sweep
-    stays together, in the order of its file. The permutation sorts by SHA-256 of seed, round and cell: the same in every version of
-    Python, which random.shuffle does not promise, and a cell that is added later does not change the order of the others.
+    The cells of all sweeps are shuffled, so that machine drift does not look like the effect of an option. A `listed`
+    sweep is not shuffled and keeps its file order. The sort key is the SHA-256 of seed, round and cell. The order is
+    the same in every Python version, unlike random.shuffle. A new cell does not change the order of the other cells.
     """
     return _in_turn(_blocks(cells, sweeps), seed, number)
 
 
 def _blocks(cells: Sequence[Cell], sweeps: Mapping[str, Sweep]) -> dict[str, list[Cell]]:
-    """Return name → the cells that stay together in every round."""
+    """Return name → the cells that are adjacent in every round."""
     blocks: dict[str, list[Cell]] = {}
     for cell in cells:
         listed = sweeps[cell.sweep].order == "listed"

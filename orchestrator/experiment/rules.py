@@ -1,6 +1,8 @@
-"""What a schema cannot say of a sweep: values that depend on each other, on their axis, or on the machine. Pure.
+"""Check the rules of a sweep that a schema cannot express: values that depend on other values, an axis, or the machine.
+Pure.
 
-What depends on the machine (`1..cores`) must make sense on `quantities.SAMPLE`; `expand` checks it on the real one.
+A value that depends on the machine (`1..cores`) must be valid on `quantities.SAMPLE`. `expand` checks it on the real
+machine.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ _ONCE: Final = "write each value once; `repeats` says how often a cell is measur
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The options of a sweep as the file has them. Their values have the right types.
+    """The options of a sweep as written in the file. Values have the right types.
 
-    `path` is where the sweep is, `paths` where each option is: "fixed.bs", "include[1].bs".
+    `path` is the position of the sweep. `paths` has the position of each option, such as "fixed.bs" and
+    "include[1].bs".
     """
 
     document: Document
@@ -44,7 +47,9 @@ class Draft:
         return get_tool(self.tool).options().get(name, FREE)
 
     def written(self, *parts: str) -> Iterator[tuple[Path, str, Any]]:
-        """Yield (where, option, value as written) of each value in these parts; of a list that is several values each."""
+        """Yield (position, option, value as written) for each value in these parts. A list of several values gives one
+        entry per value.
+        """
         for key, path in self.paths.items():
             part, name, raw = re.split(r"\W", key)[0], str(path[-1]), self.document.value(path)
             if part not in parts:
@@ -56,14 +61,14 @@ class Draft:
                 yield path, name, raw
 
     def axes(self, *parts: str) -> dict[str, tuple[Any, ...]]:
-        """Return axis → its values, as in a Sweep."""
+        """Return axis → values, as in a Sweep."""
         axes: dict[str, list[Any]] = {}
         for _, name, raw in self.written(*parts):
             axes.setdefault(name, []).append(_freeze(name, raw))
         return {name: tuple(values) for name, values in axes.items()}
 
     def entries(self, part: str) -> tuple[dict[str, tuple[Any, ...]], ...]:
-        """Return the entries of `include` or `exclude`: option → its values, as in a Sweep."""
+        """Return the entries of `include` or `exclude` as option → values, as in a Sweep."""
         entries: dict[str | int, dict[str, list[Any]]] = {}
         places = {place.name: place for place in self.axes(*AXES).get("place", ())}
         for path, name, raw in self.written(part):
@@ -81,7 +86,7 @@ class Draft:
         return places
 
     def wrong(self, key: str, what: str, hint: str = "") -> None:
-        """Record a mistake of an option, at its key."""
+        """Record a mistake at the key of an option."""
         path = self.paths[key]
         self.document.wrong(path, what, hint, self.document.keys[path])
 
@@ -110,7 +115,7 @@ def _keys_inside(key: str, path: Path, value: Any) -> dict[str, Path]:  # noqa: 
 
 
 def _freeze(name: str, raw: Any) -> Any:  # noqa: ANN401
-    """Return a value as a Sweep has it: a Place, or lists as tuples."""
+    """Return a value as a Sweep stores it, with a Place for a place and tuples for lists."""
     if name == "place":
         return _place(raw)
     if isinstance(raw, dict):
@@ -172,7 +177,7 @@ def _places(draft: Draft) -> None:
 
 
 def _axes(draft: Draft) -> None:
-    """Each option is in one place, and each value of an axis is there once."""
+    """Check that each option is in one place and that each axis has no duplicate value."""
     for name in draft.axes("matrix").keys() & draft.axes("zip").keys():
         draft.wrong(f"zip.{name}", "is an axis of the matrix, too", "an option varies in one place")
     for part in AXES:
@@ -216,7 +221,7 @@ def _zip(draft: Draft) -> None:
 
 
 def _exclude(draft: Draft) -> None:
-    """What is excluded is on its axis, as far as that is known without a machine."""
+    """Check that excluded values are on their axis, if this is known without a machine."""
     axes = draft.axes(*AXES)
     excluded = {name for _, name, _ in draft.written("exclude")}
     listed = {name: _keys(draft, name, values) for name, values in axes.items() if name in excluded}
@@ -234,7 +239,7 @@ def _exclude(draft: Draft) -> None:
 
 
 def _keys(draft: Draft, name: str, values: Sequence[Any]) -> dict[str, str] | None:
-    """Return what each value of an axis is found by → its text; None if that depends on the machine."""
+    """Return the keys of each axis value → its text, or None for a value that depends on the machine."""
     if name == "place":
         return {
             key: key for key in (value.name if isinstance(value, Place) else str(value) for value in values)
@@ -250,7 +255,7 @@ def _resolve(draft: Draft, name: str, raw: Any) -> tuple[Any, ...]:  # noqa: ANN
 
 
 def _depends(draft: Draft, name: str, raw: Any) -> bool:  # noqa: ANN401
-    """Tell whether a value is another one on another machine."""
+    """Return whether a value differs between machines."""
     items = raw if isinstance(raw, tuple) else (raw,)
     quantities = (expand.quantity_of(name, draft.option(name), item) for item in items)
     return any(quantity is not None and quantity.names for quantity in quantities)

@@ -1,7 +1,7 @@
-"""The experiment language as a JSON Schema, for editors and for `orchestrator.experiment.load`. Pure.
+"""Describe the experiment language as a JSON Schema, for editors and for `orchestrator.experiment.load`. Pure.
 
-A value has one flat schema: `minimum` concerns numbers, `pattern` and `format` concern texts. Editors know the
-`pattern`; the `format` before it reads the same text and names the mistake (FORMATS).
+A value has one flat schema. `minimum` applies to numbers, `pattern` and `format` apply to texts. Editors use the
+`pattern`. The `format` comes first, checks the same text and names the mistake (FORMATS).
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ MATRIX: Final[Mapping[str, Schema]] = {
 
 
 def json_schema(names: Iterable[str] | None = None) -> Schema:
-    """Return the schema (draft 2020-12) of an experiment file, with every option of the tools `names`; None: of all."""
+    """Return the schema (draft 2020-12) of an experiment file with all options of the tools in `names`. None includes
+    all tools.
+    """
     tools = tool_names() if names is None else tuple(names)
     by_tool = [_if_tool(name, {"$ref": f"#/$defs/{name}:parts"}) for name in tools]
     inherited = [
@@ -134,7 +136,7 @@ def json_schema(names: Iterable[str] | None = None) -> Schema:
 
 
 def _object(properties: Mapping[str, Schema], **keywords: Any) -> Schema:  # noqa: ANN401
-    """Return the schema of a mapping with these keys alone, each with its text and examples."""
+    """Return the schema of a mapping with only these keys, each with its text and examples."""
     described = {key: _describe(*KEYS[key], schema) for key, schema in properties.items()}
     return {"type": "object", "properties": described, "additionalProperties": False, **keywords}
 
@@ -176,7 +178,9 @@ def _place() -> Schema:
 
 
 def _quantity_pattern() -> str:
-    """Return a pattern for what `quantities.parse` reads; it lets through some that are empty or too long."""
+    """Return a pattern for the syntax of `quantities.parse`. The pattern also matches some empty and some overlong
+    ranges.
+    """
     number = r"[0-9]+(\.[0-9]+)?"
     names = "|".join(map(re.escape, quantities.SAMPLE))
     term = rf"({number}([kKmMgGtTpP](i?[bB]|i)?|[bB])?|{number}\s*%|all|({number}\s*[x×*]\s*)?({names}))"
@@ -240,7 +244,7 @@ def _one_or_more(schema: Schema) -> Schema:
 
 
 def _examples(option: Option) -> list[Any]:
-    """Return values of an option as an experiment writes them; empty for an option with listed words."""
+    """Return example values of an option as an experiment writes them. Empty for an option with a fixed set of words."""
     low = option.low or 0
     by_kind: dict[str, list[Any]] = {
         "int": [max(1, low)],
@@ -260,7 +264,7 @@ _NUMBERS: Final = {
 
 
 def _value(name: str, option: Option) -> Schema:
-    """Return the schema of an option: of one value, or of a list if that is one value, too."""
+    """Return the schema of an option value. If a list is one value, the schema is for the list."""
     kind, words = f"{option.kind} or share" if name in PERCENT_OF else option.kind, [*option.choices]
     match option.kind:
         case "flag":

@@ -1,4 +1,4 @@
-"""The experiments that come with pinsweep: `pinsweep run quickstart`, from any folder. I/O: looks where they are."""
+"""Find the experiments that come with pinsweep, for `pinsweep run quickstart` in any folder. I/O."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def names() -> tuple[str, ...]:
 
 
 def resolved(path: Path | str) -> Path | str:
-    """Return the file of a shipped experiment for its bare name ("quickstart"), where no file has that name; else the path as it is."""
+    """Return the file of a shipped experiment for its bare name ("quickstart"). Return the path unchanged if a file has
+    that name.
+    """
     name = os.fspath(path)
     if not _is_bare(name) or Path(name).is_file() or name not in names():
         return path
@@ -35,14 +37,18 @@ def resolved(path: Path | str) -> Path | str:
 
 
 def text(name: str) -> str:
-    """Return a shipped experiment to be copied: without its line for editors, whose schema lies elsewhere for a copy."""
+    """Return the text of a shipped experiment for a copy, without the schema line for editors, because the relative
+    path would be wrong.
+    """
     lines = (folder() / f"{name}.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("# yaml-language-server:"))
 
 
 def hint(path: Path | str) -> str:
-    """Return what to do about a path that is no file: the file beside it or the shipped experiment that may have been meant, or where to
-    begin. I/O: looks what lies there."""
+    """Return the next step for a path that is not a file. I/O: lists the folder.
+
+    The hint names a similar file, a similar shipped experiment, or a first command.
+    """
     name = os.fspath(path)
     return near_files(path, ("yaml", "yml")) or (_is_bare(name) and nearest(name, names())) or _HINT
 

@@ -1,4 +1,4 @@
-"""A YAML document against a JSON Schema: each mistake at its line and column, in words for people. Pure."""
+"""Check a YAML document against a JSON Schema, and describe each mistake with line and column. Pure."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def validate(
     path: Path = (),
     describe: Callable[[Path, str, Any], str] = lambda *_: "",
 ) -> None:
-    """Add to `document` every mistake that `schema` finds in it, or in its part `data` at `path`.
+    """Add the mistakes in `document`, or in its part `data` at `path`, to the document.
 
-    `describe` returns a better hint for a path, the keyword of the schema that it breaks, and its value, or "".
+    `describe` returns a better hint for a path, the violated schema keyword and the value, or "".
     """
     import jsonschema
 
@@ -64,7 +64,7 @@ def _reader(parse: Callable[[str], object]) -> Callable[[object], bool]:
 
 
 def _mistakes(error: Any) -> Iterator[tuple[Path, str, str]]:  # noqa: ANN401
-    """Yield (path, what is wrong, hint) for one ValidationError."""
+    """Yield (path, cause, hint) for one ValidationError."""
     path, value, limit, schema = (*error.absolute_path,), error.instance, error.validator_value, error.schema
     about = schema.get("description", "")
     match error.validator:
@@ -111,7 +111,7 @@ _SIMPLE: Final = {
 
 
 def _type(names: str | list[str], value: object) -> str:
-    """Return how a message calls the types `names`, of which `value` has none."""
+    """Return the name of the expected types `names` for a message about `value`."""
     words = {
         "object": "`key: value` lines",
         "array": "a list",

@@ -1,7 +1,7 @@
-"""YAML text → plain data, with the line and column of every value, and every mistake in it. Pure.
+"""Read YAML text as plain data, with the line and column of every value, and collect the mistakes. Pure.
 
-PyYAML reads the text down to its nodes. What a plain scalar means is decided here, as YAML 1.2 does. What YAML 1.1
-reads as another value is refused with the reason, because editors and other programs still do.
+PyYAML reads the text as nodes. This module gives plain scalars their YAML 1.2 type. A scalar with another type in YAML
+1.1 is refused with the reason, because editors and other programs still read YAML 1.1.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Mistake(NamedTuple):
 
 
 class ExperimentError(UserError):
-    """All mistakes of a file, in the order of the file; `place`, `cause` and `hint` are those of the first."""
+    """All mistakes of a file, in file order. `place`, `cause` and `hint` are from the first mistake."""
 
     code = "experiment"
 
@@ -56,11 +56,11 @@ class ExperimentError(UserError):
         super().__init__(str(first.mark), first.cause, first.hint)
 
     def lines(self) -> list[str]:
-        """Return `error: FILE:LINE:COL: KEY: …` for every mistake, each followed by its hint."""
+        """Return `error: FILE:LINE:COL: KEY: …` for every mistake, followed by the hint."""
         return [line for m in self.mistakes for line in UserError(str(m.mark), m.cause, m.hint).lines()]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return every mistake with its line and column."""
+        """Return the mistakes with line and column."""
         return [
             error_record(self.code, what, place=str(mark), hint=hint, **_place(mark), key=key)
             for mark, key, what, hint in self.mistakes
@@ -72,10 +72,10 @@ def _place(mark: Mark) -> dict[str, Any]:
 
 
 class Document:
-    """A YAML file as dicts, lists and scalars; `wrong` collects its mistakes.
+    """A YAML file as dicts, lists and scalars. `wrong` collects the mistakes.
 
-    `marks` has the place of each value, `keys` that of each key, `scalars` the text of each scalar and whether it is in
-    quotes.
+    `marks` has the position of each value, `keys` the position of each key, and `scalars` the text of each scalar and
+    whether the scalar is in quotes.
     """
 
     def __init__(self, path: str) -> None:
@@ -87,7 +87,7 @@ class Document:
         self._mistakes: dict[Path, tuple[Mark, str, str]] = {}
 
     def wrong(self, path: Path, what: str, hint: str = "", mark: Mark | None = None) -> None:
-        """Record a mistake, unless the value or what holds it has one already. `mark` defaults to the value's.
+        """Record a mistake, unless the value or a parent already has one. `mark` defaults to the position of the value.
 
         Raises ExperimentError after MAX_MISTAKES.
         """
@@ -99,7 +99,7 @@ class Document:
             self.check()
 
     def is_wrong(self, path: Path) -> bool:
-        """Tell whether a value, what holds it, or what is in it has a mistake."""
+        """Return whether a value, a parent or a child has a mistake."""
         return any(path[: len(wrong)] == wrong[: len(path)] for wrong in self._mistakes)
 
     def plain(self, path: Path) -> str:
@@ -116,7 +116,7 @@ class Document:
                 self.wrong(path, what, f'if the word is meant: "{text}"')
 
     def value(self, path: Path) -> Any:  # noqa: ANN401
-        """Return the value at a path; None if there is none."""
+        """Return the value at a path, or None."""
         value = self.data
         for part in path:
             try:
@@ -131,7 +131,7 @@ class Document:
             raise ExperimentError(Mistake(m, self.key(p), *text) for p, (m, *text) in self._mistakes.items())
 
     def prune(self) -> None:
-        """Remove from `data` every key whose value has a mistake."""
+        """Remove keys with a wrong value from `data`."""
         for path in self._mistakes:
             while path and isinstance(path[-1], int):
                 path = path[:-1]
@@ -201,7 +201,7 @@ _SYNTAX: Final = (
 
 
 def _describe_syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str]:
-    """Return what is wrong and a hint, for people who do not know PyYAML."""
+    """Return the cause of a syntax error and a hint, without PyYAML's terms."""
     problem, mark = str(error.problem or error), error.problem_mark
     if "mapping values are not allowed" in problem and mark and mark.line < len(lines):
         above = next((line for line in reversed(lines[: mark.line]) if line.strip()), "")
@@ -323,7 +323,7 @@ def _has_no_colon(pair: tuple[Node, Node]) -> bool:
 
 
 def shown(value: Any) -> str:  # noqa: ANN401
-    """Return a value as an experiment writes it, cut to 60 characters; "a list", "`key: value` lines"."""
+    """Return a value as an experiment writes it, at most 60 characters: "a list", "`key: value` lines"."""
     if isinstance(value, dict | list):
         return "a list" if isinstance(value, list) else "`key: value` lines"
     text = str(value).lower() if isinstance(value, bool) else repr(value)
