@@ -1,9 +1,9 @@
-"""The types that cross the borders of the orchestrator, in the order of the way of the data.
+"""Define the types that all parts of the orchestrator share, in data-flow order.
 
     Experiment ─expand→ Cell ─place→ Placement ─plan→ PlannedRun ─execute→ Outcome ─judge→ RunRecord
 
-All are frozen values without behaviour beyond their own text form. CPU and NUMA node numbers are the
-operating system's own, everywhere; logical indexes exist only inside selectors.
+All types are frozen values. The only methods return a text form. CPU and NUMA node numbers are the numbers of the
+operating system. Only selectors use logical indexes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ONE_CELL = "(one cell)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Where something stands in an experiment file; line and column count from 1."""
+    """A position in an experiment file. Line and column count from 1."""
 
     path: str
     line: int
@@ -56,10 +56,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a cell asks to run, in words; `orchestrator.placement.place` turns it into a Placement.
+    """The requested place of a cell, as text. `orchestrator.placement.place` turns it into a Placement.
 
-    `cpus` and `memory` are selectors (docs/selectors.md). `name` is the axis value that tables and charts show;
-    it defaults to the selectors' own text.
+    `cpus` and `memory` are selectors (docs/selectors.md). Tables and charts show the axis value `name`. The default
+    name is the text of the selectors.
     """
 
     name: str
@@ -75,7 +75,7 @@ takes it for a pinned one. No selector has these words, so that no experiment ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """One matrix of one tool, as written: axis values are still what the file says (`1..cores_per_numa_node`)."""
+    """One matrix of one tool, as written. Axis values are the texts of the file (`1..cores_per_numa_node`)."""
 
     name: str
     title: str
@@ -95,7 +95,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A file: one or several sweeps, and the text they were read from."""
+    """A file with one or several sweeps, and its text."""
 
     title: str
     path: str
@@ -132,7 +132,10 @@ class Cell:
         return hashlib.sha256(canonical_json(self.canonical()).encode()).hexdigest()[:16]
 
     def labels(self) -> dict[str, Any]:
-        """Return the axes' values of this cell, in order: what tells it from its siblings. A list or mapping that is one value is a text: "1k,4k", "A=1,B=2"."""
+        """Return the axis values of this cell in order. They identify the cell in its sweep.
+
+        A list or mapping that is one value becomes text: "1k,4k", "A=1,B=2".
+        """
         return {
             axis: listed(value) if isinstance(value, (tuple, Mapping)) else value
             for axis, value in self._axes()
@@ -140,7 +143,7 @@ class Cell:
 
     @property
     def swept(self) -> tuple[str, ...]:
-        """The axes that its experiment has; not what tells it from cells of an edited text."""
+        """Return the axes of the experiment, without labels that only distinguish cells of an edited text."""
         return tuple(axis for axis in self.axes if axis not in self.apart)
 
     def describe(self) -> str:
@@ -175,7 +178,7 @@ def listed(value: tuple[Any, ...] | Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The PUs of one process (an MPI rank, or the whole tool), in the order in which threads take them."""
+    """The PUs of one process (an MPI rank, or the whole tool), in thread order."""
 
     cpus: tuple[int, ...]  # never empty
     membind: tuple[int, ...] = ()  # NUMA nodes; empty: no memory policy, the kernel's first touch
@@ -184,9 +187,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where a run executes and where its memory comes from, exactly. One group per process that is started.
+    """The exact CPUs and memory of a run. There is one group per started process.
 
-    `relation` says it in the words that comparison between machines needs: "local", "remote", "smt siblings",
+    `relation` describes the place in words that are comparable between machines: "local", "remote", "smt siblings",
     "same cache", "same package", "other package", "interleave", "all".
     """
 
@@ -202,7 +205,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """Something a run will write to, besides its own output."""
+    """A file or device that a run will write to, in addition to its output."""
 
     path: str
     kind: Literal["scratch", "device"]  # a file pinsweep makes and removes; a device that the user named
@@ -215,10 +218,11 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScratchFile:
-    """Something that must lie in the scratch folder before the run starts; pinsweep makes it and removes it.
+    """A file or folder that the scratch folder must contain before the run starts. pinsweep makes and removes it.
 
-    A file of `size_bytes` full of incompressible bytes; or, with `text`, small input for the tool (a delay file),
-    written as it is; or, with `folder`, an empty folder into which the tool will put `size_bytes` at most.
+    There are three kinds. The first is a file with `size_bytes` of incompressible data. The second is a file with
+    `text`, input for the tool such as a delay file. The third is an empty `folder` for at most `size_bytes` of the
+    tool's files.
     """
 
     path: str
@@ -229,7 +233,7 @@ class ScratchFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """One process to start: exact and printable. `plan` prints it, `run` starts it, nothing is added between."""
+    """One process to start, exact and printable. `plan` prints the command and `run` starts the same command."""
 
     sweep: str
     tool: str
@@ -271,7 +275,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """A cell that is another one on this machine: its place stands for the same PUs and memory."""
+    """A cell that is equal to another cell on this machine, because both places have the same PUs and memory."""
 
     sweep: str
     cell: Mapping[str, Any]  # the labels
@@ -279,7 +283,10 @@ class Alias:
 
     @classmethod
     def between(cls, cell: Cell, of: Cell) -> Alias:
-        """Return what says it by the cells' labels; where these are the same, by what differs of their places, too."""
+        """Return the difference between the labels of the two cells.
+
+        If the labels are equal, return the difference between the places too.
+        """
         labels, others = cell.labels(), of.labels()
         if (cell.place is None) != (of.place is None):
             named = [p.place.name if p.place else "none named" for p in (cell, of)]
@@ -302,7 +309,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Everything `run` would do: the runs in the order in which they would start, and what is left out."""
+    """The actions of `run`: the runs in start order, and the skipped cells."""
 
     runs: tuple[PlannedRun, ...]
     cells: tuple[Cell, ...]  # the cells of the runs, in the files' order
@@ -342,7 +349,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """Where a text came from that was taken in, not printed by a run of pinsweep."""
+    """The origin of an imported text, which no run of pinsweep printed."""
 
     file: str
     digest: str  # of the text and of how it is read: each is taken in once
@@ -351,7 +358,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """What happened to one planned run. Times are seconds; `started_utc` is ISO 8601."""
+    """The result of one planned run. Times are seconds. `started_utc` is ISO 8601."""
 
     run_id: int
     point_id: str
@@ -378,7 +385,7 @@ class RunRecord:
 
 
 class Tried(NamedTuple):
-    """What was done so far for one repeat of a cell."""
+    """The earlier attempts at one repeat of a cell."""
 
     attempts: int
     status: str  # ok if any attempt was, else that of the last one; "": never started

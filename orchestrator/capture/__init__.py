@@ -1,3 +1,4 @@
-"""Results that other programs measured. `sources` opens the files, `intake` reads the texts, `cut` separates the runs
-of a text, and `kept` stores the runs.
+"""Results that other programs measured.
+
+`sources` opens the files, `intake` reads the texts, `cut` separates the runs of a text, and `kept` stores the runs.
 """

@@ -88,8 +88,9 @@ def _as_heading(match: re.Match[str]) -> str:
 
 
 def _starts(tool: str, text: str) -> Iterator[list[int]]:
-    """Yield the first line of each run and the lines above it, for each sign of a beginning. The most reliable sign is
-    first.
+    """Yield the first line of each run and the lines above it, for each sign of a beginning.
+
+    The most reliable sign is first.
     """
     for pattern in taken(tool).begins:
         found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
@@ -143,8 +144,9 @@ def _above(tool: str, text: str, start: int, floor: int) -> int:
 
 
 def heading_of(line: str) -> str:
-    """Return the heading in a line, or "". Examples are `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads : writes =
-    3 : 1`.
+    """Return the heading in a line, or "".
+
+    Examples are `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads : writes = 3 : 1`.
     """
     match = _HEADING.match(line.rstrip("\r"))
     return next((group.strip(" *=:#") for group in match.groups() if group), "") if match else ""
@@ -182,8 +184,9 @@ def options(tool: str, parsed: Parsed) -> dict[str, Any]:
 
 
 def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
-    """Return the options that the command line leaves at the tool's defaults. The result is empty if the command line
-    is unknown.
+    """Return the options that the command line leaves at the tool's defaults.
+
+    The result is empty if the command line is unknown.
     """
     return dict(get_tool(tool).default_options(options, parsed)) if tool in tool_names() else {}
 

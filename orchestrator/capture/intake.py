@@ -62,8 +62,9 @@ class Captured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """A file that was not imported, and the reason. `failed`: the user named this file. `missing`: the file does not
-    exist.
+    """A file that was not imported, and the reason.
+
+    `failed`: the user named this file. `missing`: the file does not exist.
     """
 
     name: str
@@ -172,8 +173,9 @@ def _unread(part: Source, error: ParseError, which: str = "") -> Left:
 
 
 def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
-    """Return the readings of a text: one per tool with output in it, then the tables. Raises ParseError if there are no
-    readings.
+    """Return the readings of a text: one per tool with output in it, then the tables.
+
+    Raises ParseError if there are no readings.
     """
     text = decode(part.data)
     tables = [replace(asked, whole=False)] if asked.columns else []
@@ -191,8 +193,9 @@ def _outputs(part: Source, asked: IntakeOptions) -> list[IntakeOptions]:
 
 
 def of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
-    """Return the options for the output of one tool. In a report with tables, the description of the tables applies
-    only to the tables.
+    """Return the options for the output of one tool.
+
+    In a report with tables, the description of the tables applies only to the tables.
     """
     own = replace(asked, tool=tool, columns=(), whole=False)
     return replace(own, settings={}, command="") if asked.whole else own
@@ -323,8 +326,9 @@ def _pair(option: str, text: str, example: str) -> tuple[str, str]:
 
 
 def shown(item: Captured, asked: IntakeOptions) -> list[tuple[str, Parsed]]:
-    """Return the content of a text as (name, tables) pairs. Cells of a table are separate, each with the labels that
-    identify it.
+    """Return the content of a text as (name, tables) pairs.
+
+    Cells of a table are separate, each with the labels that identify it.
     """
     if not item.tables:
         return [(item.name, item.parsed)]

@@ -197,8 +197,9 @@ def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> It
 
 
 def _lines(command: str) -> str:
-    """Return a command that was typed in several lines as one line. As in a shell, a line end that is not escaped ends
-    a command.
+    """Return a command that was typed in several lines as one line.
+
+    As in a shell, a line end that is not escaped ends a command.
     """
     return re.sub(r"(?<!\s)\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
 
@@ -439,8 +440,9 @@ def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
 
 
 def _machine(items: Sequence[Captured], notes: Counter[str]) -> tuple[dict[str, Any], str]:
-    """Return (facts, hwloc XML) of the session from texts about the machine. Both are empty for texts about several
-    machines, because the measured machine is unknown.
+    """Return (facts, hwloc XML) of the session from texts about the machine.
+
+    Both are empty for texts about several machines, because the measured machine is unknown.
     """
     topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
     if len(topologies) > 1:

@@ -39,8 +39,9 @@ _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One text, or the reason for a missing text. `named`: the user named this file, so a failure is a failure of the
-    command.
+    """One text, or the reason for a missing text.
+
+    `named`: the user named this file, so a failure is a failure of the command.
     """
 
     name: str

@@ -91,8 +91,9 @@ def described(text: str) -> list[str]:
 
 
 def tables(lines: Sequence[str]) -> list[Typed]:
-    """Return the tables of a text. A table has three rows or more. A row has two or more cells, and most cells are
-    numbers.
+    """Return the tables of a text.
+
+    A table has three rows or more. A row has two or more cells, and most cells are numbers.
     """
     found: list[Typed] = []
     rows: list[int] = []

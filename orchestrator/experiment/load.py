@@ -1,5 +1,6 @@
-"""Read YAML text as an Experiment, or report all mistakes at once. Pure, except `load_experiment`, which reads the
-file.
+"""Read YAML text as an Experiment, or report all mistakes at once.
+
+Pure, except `load_experiment`, which reads the file.
 
 `yaml_nodes` reads the text. `validate` checks the JSON Schema of `schema`, and `rules` checks the remaining rules.
 docs/experiments.md describes the language.

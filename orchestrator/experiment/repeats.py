@@ -68,6 +68,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 def uncertainty(values: Sequence[float]) -> float:
     """Return the larger distance from the median to an end of its interval, as a fraction of the median. 0.06 is ±6 %.
+
     Infinite without an interval.
     """
     bounds = interval(values)

@@ -1,4 +1,5 @@
 """Check the rules of a sweep that a schema cannot express: values that depend on other values, an axis, or the machine.
+
 Pure.
 
 A value that depends on the machine (`1..cores`) must be valid on `quantities.SAMPLE`. `expand` checks it on the real
@@ -47,8 +48,9 @@ class Draft:
         return get_tool(self.tool).options().get(name, FREE)
 
     def written(self, *parts: str) -> Iterator[tuple[Path, str, Any]]:
-        """Yield (position, option, value as written) for each value in these parts. A list of several values gives one
-        entry per value.
+        """Yield (position, option, value as written) for each value in these parts.
+
+        A list of several values gives one entry per value.
         """
         for key, path in self.paths.items():
             part, name, raw = re.split(r"\W", key)[0], str(path[-1]), self.document.value(path)

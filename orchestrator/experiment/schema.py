@@ -89,8 +89,9 @@ MATRIX: Final[Mapping[str, Schema]] = {
 
 
 def json_schema(names: Iterable[str] | None = None) -> Schema:
-    """Return the schema (draft 2020-12) of an experiment file with all options of the tools in `names`. None includes
-    all tools.
+    """Return the schema (draft 2020-12) of an experiment file with all options of the tools in `names`.
+
+    None includes all tools.
     """
     tools = tool_names() if names is None else tuple(names)
     by_tool = [_if_tool(name, {"$ref": f"#/$defs/{name}:parts"}) for name in tools]
@@ -178,8 +179,9 @@ def _place() -> Schema:
 
 
 def _quantity_pattern() -> str:
-    """Return a pattern for the syntax of `quantities.parse`. The pattern also matches some empty and some overlong
-    ranges.
+    """Return a pattern for the syntax of `quantities.parse`.
+
+    The pattern also matches some empty and some overlong ranges.
     """
     number = r"[0-9]+(\.[0-9]+)?"
     names = "|".join(map(re.escape, quantities.SAMPLE))

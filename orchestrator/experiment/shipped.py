@@ -27,8 +27,9 @@ def names() -> tuple[str, ...]:
 
 
 def resolved(path: Path | str) -> Path | str:
-    """Return the file of a shipped experiment for its bare name ("quickstart"). Return the path unchanged if a file has
-    that name.
+    """Return the file of a shipped experiment for its bare name ("quickstart").
+
+    Return the path unchanged if a file has that name.
     """
     name = os.fspath(path)
     if not _is_bare(name) or Path(name).is_file() or name not in names():

@@ -1,4 +1,5 @@
-"""Where a process runs: `place` turns a selector into PUs and NUMA nodes, `diagram` draws them in a line.
+"""Place processes on CPUs and memory.
 
-During a run `housekeeping` keeps pinsweep off these PUs, and `proof` compares where the tool's threads and memory are.
+`place` turns a selector into PUs and NUMA nodes. `diagram` draws a placement in one line. During a run, `housekeeping`
+moves pinsweep off these PUs, and `proof` compares the tool's threads and memory with the placement.
 """

@@ -1,4 +1,4 @@
-"""A placement as a line of text: which PUs of which NUMA node, and where the memory is. Pure."""
+"""Draw a placement as one line: the PUs on each NUMA node, and the memory. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ _RANKS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def draw(placement: Placement, topology: Topology) -> str:
-    """Return `node 0 ■■■·······◄  node 1 ··········`: a sign for each PU, ◄ where memory is bound.
+    """Return `node 0 ■■■·······◄  node 1 ··········`, with a sign per PU and ◄ at bound memory.
 
-    With several processes the sign of a PU is the number of its process. Nodes without PUs stand there with their
-    memory only.
+    With several processes, the sign of a PU is the number of its process. Nodes without PUs show only memory.
     """
     signs = {
         cpu: "■" if len(placement.groups) == 1 else _RANKS[rank % len(_RANKS)]

@@ -1,8 +1,8 @@
-"""Where pinsweep itself waits while a tool runs: off the tool's cores, and off the NUMA nodes that are measured.
+"""Keep pinsweep off the tool's cores and off measured NUMA nodes while a tool runs.
 
-`housekeeping_cpus` decides and is pure; `Waiting` moves. The watchdog, which starts the tools, waits on the same CPUs,
-but gives a tool the mask that pinsweep was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument
-out of range").
+`housekeeping_cpus` chooses the CPUs and is pure. `Waiting` moves the process. The watchdog, which starts the tools,
+waits on the same CPUs. A tool gets pinsweep's original mask, because numactl refuses PUs outside of the mask that it
+inherits ("cpu argument out of range").
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from orchestrator.model import Placement
 
 
 def housekeeping_cpus(topology: Topology, placement: Placement, mask: Iterable[int]) -> frozenset[int]:
-    """Return the PUs of `mask` (those that pinsweep may use) that disturb a run least; empty: there is nowhere to go.
+    """Return the PUs of pinsweep's `mask` that disturb a run least. Empty if there are none.
 
-    Never a PU of the run nor an SMT sibling of one. Of the others those of NUMA nodes that are not measured at all,
-    else of nodes that lend memory but no PUs, else any; isolated PUs only where there are no others.
+    The PUs of the run and their SMT siblings are excluded. PUs of NUMA nodes that are not measured come first, then PUs
+    of nodes with only measured memory, then any PU. Isolated PUs are used only if no other PUs remain.
     """
     busy = {topology.core_of.get(cpu) for cpu in placement.cpus}
     free = {cpu for cpu in mask if topology.core_of.get(cpu) not in {None, *busy}}
@@ -34,9 +34,9 @@ def housekeeping_cpus(topology: Topology, placement: Placement, mask: Iterable[i
 
 
 class Waiting:
-    """Keeps this process to given CPUs; at the end it has its old mask again. I/O.
+    """Bind this process to CPUs, and restore the old mask at the end. I/O.
 
-    Use as a context manager. The process stays where it is if the cpuset no longer has the CPUs.
+    Use as a context manager. The process does not move if the cpuset no longer has the CPUs.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,10 @@ class Waiting:
         self.move_to(self.mask)
 
     def move_to(self, cpus: Collection[int]) -> None:
-        """Keep to `cpus`; none: the whole mask. Where it is kept to them already, that costs nothing."""
+        """Bind the process to `cpus`, or to the whole mask if empty.
+
+        The call costs nothing if the process is already bound to them.
+        """
         cpuset = frozenset(cpus) or self.mask
         if cpuset == self._on:
             return

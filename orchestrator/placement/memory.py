@@ -1,4 +1,4 @@
-"""Where the memory of a cell is: the NUMA nodes that a place's words mean for a group of PUs, and their relation. Pure.
+"""Find the NUMA nodes for the memory words of a place, and the relation between PUs and memory. Pure.
 
 local                       memory of the PUs' node
 nearest                     memory nearest to PUs whose node has none
@@ -22,7 +22,7 @@ REFUSAL_HINT = "docker run --cap-add SYS_NICE allows it; without it, use place: 
 
 
 def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topology) -> tuple[Group, str]:
-    """Return PUs with their memory, and what it is to them ("" if nothing is claimed).
+    """Return PUs with their memory and the relation between PUs and memory ("" if unknown).
 
     Raises Unplaceable if this machine has no such memory.
     """
@@ -75,22 +75,22 @@ def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topol
 
 
 def pair_relation(pair: str, memory: str) -> str:
-    """Return the words of a pair with its memory: "same cache, remote memory in the same package"."""
+    """Return the relation of a pair and its memory: "same cache, remote memory in the same package"."""
     kind, _, package = memory.partition(", ")
     words = {"same package": " in the same package", "other package": " in another package"}
     return f"{pair}, {kind} memory{words.get(package, '')}"
 
 
 def memory_only(topology: Topology) -> tuple[NumaNode, ...]:
-    """Return the NUMA nodes that have memory and no CPUs (HBM, CXL, a GPU's), whether they may be used or not."""
+    """Return the NUMA nodes that have memory and no CPUs (HBM, CXL, GPU memory), whether allowed or not."""
     return tuple(node for node in topology.numa_nodes if node.has_memory and not node.cpus)
 
 
 def nearest_with_cpus(index: int, topology: Topology) -> tuple[int, ...]:
-    """Return the NUMA nodes whose CPUs are nearest to a node's memory, itself if it has CPUs.
+    """Return the NUMA nodes whose CPUs are nearest to a node's memory. A node with CPUs is its own nearest node.
 
-    They are chosen by distance. Equally near ones (all, if no distances are known) are reduced to the nodes where
-    this one hangs in hwloc's tree. Several remain if nothing distinguishes them.
+    The nodes are chosen by distance. If several are equally near, or distances are unknown, nodes at the same place in
+    hwloc's tree are preferred. Several nodes remain if nothing distinguishes them.
     """
     nodes = {node.os_index: node for node in topology.numa_nodes}
     if nodes[index].cpus:
@@ -111,8 +111,8 @@ def _nearness(
 ) -> tuple[bool, bool, int, int]:
     """Return a key that sorts the most remote memory first.
 
-    Another package's memory comes before a neighbour's in the same package, whatever the firmware says of distances;
-    then the farthest. Memory of another kind (a node without CPUs) comes last, because it is local to no PU.
+    Memory of another package comes before memory of the same package, whatever the SLIT distances. Then the larger
+    distance comes first. Memory of nodes without CPUs comes last, because the memory is not local to any PU.
     """
     is_same_package = not _packages(node.cpus, topology).isdisjoint(_packages(group, topology))
     return not node.cpus, is_same_package, -_distance(homes, node.os_index, topology), node.os_index
@@ -139,7 +139,7 @@ def _packages(cpus: Iterable[int], topology: Topology) -> set[int]:
 
 
 def _nearest(home: int, topology: Topology) -> int:
-    """Return the node whose memory is local to a node's PUs: itself, or the nearest if it has none."""
+    """Return the node whose memory is local to a node's PUs: the node itself, or the nearest node with memory."""
     with_memory = [node.os_index for node in topology.numa_nodes if node.has_memory]
     if home in with_memory:
         return home
@@ -147,5 +147,5 @@ def _nearest(home: int, topology: Topology) -> int:
 
 
 def _distance(homes: Iterable[int], node: int, topology: Topology) -> int:
-    """Return the distance from the nearest of some nodes; 0 if the machine has no distances."""
+    """Return the distance from the nearest of some nodes, or 0 if the machine has no distances."""
     return min((topology.distance(home, node) or 0 for home in homes), default=0)

@@ -31,14 +31,14 @@ Threads = int | Literal["cores"] | None
 
 
 def resolve(place: Place, topology: Topology, *, threads: Threads, processes: int) -> tuple[Placement, ...]:
-    """Return where the place's cells run: one Placement, or one for each of `each …`, in order.
+    """Return the Placements of a place: one, or one per object for `each …`, in order.
 
-    `threads` is per process. None takes every PU of the selection; "cores" takes one PU of each core, but all PUs of a
-    pair and those that are named one by one. A process gets exactly `threads` PUs, first one per core, then SMT
-    siblings. Cores follow each other (compact) or take turns over packages and NUMA nodes (spread). Several processes
-    never share a core, and each has a core per thread while there are enough; `pu` lists give one PU each, in their order.
+    `threads` is per process. None takes every PU of the selection. "cores" takes one PU per core, but all PUs of a pair
+    and all PUs of a list. A process gets exactly `threads` PUs, first one per core, then SMT siblings. Cores are
+    adjacent (compact) or alternate over packages and NUMA nodes (spread). Several processes never share a core. Each
+    thread has a core if there are enough cores. `pu` lists give one PU per process, in list order.
 
-    Raises Unplaceable if the machine cannot do that, and UserError if the place's words are not selectors.
+    Raises Unplaceable if the machine cannot host the place, and UserError for an invalid selector.
     """
     return tuple(
         _resolve(one, topology, threads=threads, processes=processes) for one in expand_each(place, topology)
@@ -46,11 +46,11 @@ def resolve(place: Place, topology: Topology, *, threads: Threads, processes: in
 
 
 def expand_each(place: Place, topology: Topology) -> tuple[Place, ...]:
-    """Return the place with `each …` replaced by every one that this machine has; a place without it as it is.
+    """Return the places for every object in `each …`. A place without `each` is unchanged.
 
-    "each numa_node" becomes "numa_node 1" in the name; a name of the user's gets it appended.
+    "each numa_node" becomes "numa_node 1" in the name. The object is appended to a name from the user.
 
-    Raises Unplaceable if the machine has none, and UserError if the place's words are not selectors.
+    Raises Unplaceable if the machine has no such object, and UserError for an invalid selector.
     """
     selectors = Selectors.of(place)
     places = [place]
@@ -98,7 +98,7 @@ def _every(kind: str, topology: Topology) -> list[str]:
 
 
 def _objects(kind: str, topology: Topology) -> dict[int, tuple[int, ...]]:
-    """Return the numbered objects of a kind → their PUs, in the order of the topology."""
+    """Return the numbered objects of a kind → their PUs, in topology order."""
     match kind:
         case "pu":
             return {pu.os_index: (pu.os_index,) for pu in topology.pus}
@@ -150,7 +150,9 @@ def _relation(cpus: Selector, memories: set[str]) -> str:
 
 
 def _inventory(topology: Topology) -> str:
-    """Return what the machine has, for reasons: `this machine has 1 package, 1 NUMA node, 2 cores, 2 PUs`."""
+    """Return the inventory of the machine for error messages: `this machine has 1 package, 1 NUMA node, 2 cores, 2
+    PUs`.
+    """
     numbers = topology.numbers()
     names = {"packages": "package", "numa_nodes": "NUMA node", "cores": "core", "pus": "PU"}
     parts = [f"{numbers[key]} {name}{'' if numbers[key] == 1 else 's'}" for key, name in names.items()]
@@ -166,7 +168,7 @@ def _limits(topology: Topology) -> str:
 
 
 def _select(selector: Selector, topology: Topology, memory: Selector) -> tuple[int, ...]:
-    """Return the allowed PUs of a selector other than a pair, in its order. `memory` is for `near memory`."""
+    """Return the allowed PUs of a selector other than a pair, in selector order. `memory` is for `near memory`."""
     match selector.kind:
         case "all":
             return tuple(cpu for core in topology.cores for cpu in core.cpus if cpu in topology.allowed_cpus)
@@ -178,7 +180,7 @@ def _select(selector: Selector, topology: Topology, memory: Selector) -> tuple[i
 
 
 def _numbered(kind: str, numbers: Iterable[int], topology: Topology) -> tuple[int, ...]:
-    """Return the allowed PUs of numbered objects, each in order of core. Raises Unplaceable if one has none."""
+    """Return the allowed PUs of numbered objects, in core order. Raises Unplaceable for an object without allowed PUs."""
     objects = _objects(kind, topology)
     selected: list[int] = []
     for number in numbers:
@@ -228,7 +230,10 @@ def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
 
 
 def _near_memory(nodes: Iterable[int], topology: Topology) -> tuple[int, ...]:
-    """Return the allowed PUs of the NUMA node nearest to each of these; of equally near nodes the first that has any."""
+    """Return the allowed PUs of the NUMA node nearest to each memory node.
+
+    If nodes are equally near, the first with allowed PUs is used.
+    """
     objects = _objects("numa_node", topology)
     chosen: list[int] = []
     for node in nodes:
@@ -248,7 +253,7 @@ def _share(
     processes: int,
     spread: bool,
 ) -> list[tuple[int, ...]]:
-    """Divide the selected PUs among processes: per process its PUs, in the order in which threads take them."""
+    """Return the PUs of each process, in thread order."""
 
     def too_few(wanted: str, has: str) -> Unplaceable:
         if has.startswith("1 "):
@@ -299,7 +304,7 @@ def _blocks(cores: Sequence[int], size: int) -> list[list[int]]:
 
 
 def _turns(cores: Sequence[int], topology: Topology) -> list[int]:
-    """Order cores so that they take turns over packages, and within each package over its NUMA nodes."""
+    """Return the cores in an order that alternates over packages, and over NUMA nodes in a package."""
     by_index = {core.index: core for core in topology.cores}
     packages: dict[int, dict[int | None, list[int]]] = {}
     for index in cores:
@@ -351,7 +356,7 @@ def _pair(selector: Selector, topology: Topology) -> tuple[int, int]:
 
 
 def _innermost_shared(cores: Sequence[Core], topology: Topology) -> list[Cache]:
-    """Return the caches above core level that two of the cores share, all of the innermost level that has any."""
+    """Return the caches above core level that two of the cores share, at the innermost shared level."""
     core_of = {cpu: core.index for core in cores for cpu in core.cpus}
     shared = [
         cache
@@ -385,7 +390,7 @@ def _same_package(cores: Sequence[Core], topology: Topology) -> list[Core]:
 
 
 def numactl(group: Group, numactl: str) -> tuple[str, ...]:
-    """Return the words that put a process on its PUs and memory, to stand before its own.
+    """Return the numactl words that bind a process to its PUs and memory, to put before the command.
 
     PUs (0, 2, 1) and node (0,) give (`numactl`, `--physcpubind=0-2`, `--membind=0`, `--`); `numactl` is its path.
     """
@@ -398,10 +403,10 @@ def numactl(group: Group, numactl: str) -> tuple[str, ...]:
 
 
 def where(placement: Placement | None) -> str:
-    """Return "CPUs 0,1", "CPUs 0 and 7, memory of node 1".
+    """Return the place as text: "CPUs 0,1", "CPUs 0 and 7, memory of node 1".
 
-    PUs are in the order in which ranks and threads are bound. Result files have these words, as the name of a cell
-    that --as-new began, and the same command finds the cell by them: do not change them.
+    PUs are in binding order of ranks and threads. Do not change these words. Result files store them as the name of a
+    cell from --as-new, and the same command finds the cell by this name.
     """
     if placement is None:
         return "no CPU in particular"

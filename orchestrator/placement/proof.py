@@ -1,14 +1,14 @@
-"""Proof that a run is where its placement says: what was asked against what /proc shows while it runs.
+"""Prove that a run is at its placement: compare the request with /proc during the run.
 
-`look` reads (I/O, some tens of microseconds per thread, once); the rest is pure. A mismatch makes the run
-`misplaced`. What is compared:
+`look` reads /proc (I/O, some tens of microseconds per thread, once). All other functions are pure. A mismatch makes the
+run `misplaced`. These rules are checked:
 
-- every PU that a thread of the tool may use belongs to the placement, and to the group of its own rank
-- as many threads as requested, at one look at least
-- no crowd: where there are as many threads as PUs, in a process or in all of them, all PUs are in use
-- the memory policy is the one that numactl was asked to set, and the cpuset still allows its nodes
+- every PU that a thread of the tool may use belongs to the placement, and to the group of its rank
+- at least one look shows as many threads as requested
+- all PUs are in use if a process, or all processes together, have as many threads as PUs
+- the memory policy is the one that numactl set, and the cpuset still allows its nodes
 
-Launchers (mpirun and its proxies) start before numactl does and are left out.
+Launchers (mpirun and its proxies) start before numactl and are not checked.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """What /proc says about one process of the tree."""
+    """One process of the tree, from /proc."""
 
     pid: int
     name: str
@@ -71,7 +71,7 @@ class Process:
 
     @property
     def cpus(self) -> frozenset[int]:
-        """Every PU that one of its threads may use."""
+        """Return every PU that a thread of the process may use."""
         return frozenset().union(*(thread.cpus for thread in self.threads))
 
 
@@ -84,7 +84,7 @@ def tool_processes(processes: Iterable[Process]) -> list[Process]:
 
 
 def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) -> bool:
-    """Return whether all can be compared: no process is still starting, every rank and each of its threads exists."""
+    """Return whether the look is complete: all processes have started, and every rank and thread exists."""
     workers = tool_processes(processes)
     return (
         all(p.name not in STARTING for p in processes)
@@ -94,16 +94,16 @@ def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) ->
 
 
 class Mismatch(NamedTuple):
-    """Where a process is not as its placement says."""
+    """A difference between a process and its placement."""
 
     of: Literal["PUs", "crowd", "cpuset", "policy", "rank"]
     text: str
 
 
 def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]:
-    """Return where the processes are not as the placement says; [] if they are.
+    """Return the differences between the processes and the placement, or [].
 
-    Fewer processes than requested are not a mismatch: one of two ranks ends first. `settled` counts them.
+    Fewer processes than requested are not a mismatch, because one of two ranks ends first. `settled` counts processes.
     """
     workers = tool_processes(processes)
     if len(asked.groups) == 1:
@@ -162,7 +162,7 @@ def _policy(text: str) -> tuple[str, frozenset[int]]:
 
 
 def as_json(processes: Iterable[Process]) -> dict[str, Any]:
-    """Return the processes as the result file stores them: threads with the same mask together."""
+    """Return the processes as the result file stores them, with threads grouped by mask."""
     return {
         "processes": [
             {
@@ -185,9 +185,9 @@ def as_json(processes: Iterable[Process]) -> dict[str, Any]:
 
 
 def look(root: int, proc: str = "/proc") -> tuple[Process, ...]:
-    """Return a process and all its descendants, in the order of the tree. Those that end meanwhile are left out.
+    """Return a process and all its descendants, in tree order. Processes that end during the look are omitted.
 
-    Costs some 0.2 ms per process and 10 µs per thread of the caller's time, and stops nobody.
+    A look costs the caller 0.2 ms per process and 10 µs per thread, and stops no process.
     """
     processes: list[Process] = []
     waiting = [root]
@@ -200,7 +200,10 @@ def look(root: int, proc: str = "/proc") -> tuple[Process, ...]:
 
 
 def last_look(pid: int, proc: str = "/proc") -> Process | None:
-    """Return a process that has ended and is still to be waited for: its main thread, without its memory policy."""
+    """Return a process that has ended and was not yet waited for.
+
+    Only the main thread remains, without a memory policy.
+    """
     values = _status(pid, proc)
     thread = _thread(pid, pid, proc, with_last_cpu=False)
     if thread is None or "Name" not in values:
@@ -210,9 +213,9 @@ def last_look(pid: int, proc: str = "/proc") -> Process | None:
 
 
 def allowed_cpus(cpus: Collection[int]) -> frozenset[int]:
-    """Return those of `cpus` that the cpuset of this process, which is the tool's, still has.
+    """Return the PUs of `cpus` that the tool's cpuset still has. This process has the same cpuset.
 
-    It asks the kernel by setting a mask, and restores the mask.
+    The function sets a mask to ask the kernel, and restores the old mask.
     """
     before = os.sched_getaffinity(0)
     try:

@@ -1,4 +1,4 @@
-"""The words of a place: its selectors, and how they are read. Pure. docs/selectors.md has the pictures."""
+"""Parse the selectors of a place. Pure. docs/selectors.md has pictures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MEMORY: Final = (
 
 
 class Unplaceable(Exception):
-    """This machine cannot host the cell. `reason` names what was requested and what the machine has."""
+    """This machine cannot host the cell. `reason` has the request and the inventory of the machine."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ class Unplaceable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """One selector. `kind` is its words: "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
+    """One selector. Examples of `kind` are "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
 
     kind: str
     numbers: tuple[int, ...] = ()  # in the order written
@@ -130,7 +130,9 @@ def _unknown(words: str, forms: Sequence[str]) -> str:
 
 
 def listed(numbers: Iterable[int]) -> str:
-    """Return numbers as text in their own order, runs of three and more as ranges: (7, 0, 1, 2) gives `7,0-2`."""
+    """Return numbers as text in the given order, with three and more adjacent numbers as a range: (7, 0, 1, 2) gives
+    `7,0-2`.
+    """
     runs: list[list[int]] = []
     for n in numbers:
         if runs and n == runs[-1][-1] + 1:

@@ -1,1 +1,3 @@
-"""What will be run: `prepare` puts together experiments, what a `survey` of the machine finds, and `plan` of it; `timings` says how long."""
+"""Make a plan. `prepare` reads experiments, `survey` examines the machine, `plan` makes the runs, `timings` has
+estimates.
+"""

@@ -13,11 +13,12 @@ OPTION = "--cells"
 
 
 def chosen(plan: Plan, conditions: Sequence[str]) -> Plan:
-    """Return the plan of the cells that have one of the values of each axis named; the others are `left_out`.
+    """Return the plan of the cells with the selected axis values. Other cells are in `left_out`.
 
-    Values are written as labels are, sizes in any way: `threads=1,4`, `place=local`, `bytes=1000` for 1kB, `delays=0,100` for a
-    list that is one value. A warning names the sweeps without such an axis. Raises UserError for an axis that no cell has, and
-    for values that no cell has, or has together. Cells that cannot be hosted here count.
+    Values have the form of labels, and sizes have any unit: `threads=1,4`, `place=local`, `bytes=1000` for 1kB,
+    `delays=0,100` for a list that is one value. A warning lists the sweeps without such an axis. Raises UserError for
+    an unknown axis, an unknown value, and for values without a common cell. Cells that cannot be hosted here count as
+    known.
     """
     if not conditions:
         return plan

@@ -1,4 +1,4 @@
-"""How long a plan takes, and a time after which a batch system may end it. Pure."""
+"""Estimate the duration of a plan, and a time limit for a batch system. Pure."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Duration:
 
     @property
     def slurm(self) -> str:
-        """Return the limit as `sbatch -t` takes it: "00:12:00", "2-03:00:00"."""
+        """Return the limit in the format of `sbatch -t`: "00:12:00", "2-03:00:00"."""
         days, rest = divmod(self.limit_s, 86400)
         clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
         return f"{days}-{clock}" if days else clock
 
 
 def duration(plan: Plan) -> Duration:
-    """Return how long the runs of a plan take by their estimates, and a limit that a sweep keeps within.
+    """Return the estimated duration of a plan's runs, and a time limit for the sweep.
 
-    The limit is, of each run that there may be, 3 × its estimate but no more than its timeout; what its scratch files take to be
-    written; and what pinsweep needs to begin. Rounded up to a minute. It is no promise: a machine that is far slower than the
-    estimates say is ended by its timeouts, one by one.
+    A run adds 3 × its estimate to the limit, at most its timeout, and the time to write its scratch files. The limit
+    also has the start time of pinsweep and is rounded up to a minute. The limit is not a guarantee. On a machine much
+    slower than the estimates, timeouts end the runs one by one.
     """
     first = {run.cell.point_id: run for run in plan.runs}
     started = [*plan.warm_ups, *plan.runs]

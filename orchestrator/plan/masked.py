@@ -1,7 +1,7 @@
-"""Which cells an experiment would have on the whole machine, and lacks under a cpuset or an affinity mask. Pure.
+"""Find the cells that an experiment lacks because of a cpuset or an affinity mask. Pure.
 
-Ranges (`1..cores_per_numa_node`) and `each …` end at what a process may use: the same experiment is another one in a Slurm
-step of one CPU.
+Ranges (`1..cores_per_numa_node`) and `each …` end at the allowed PUs. So an experiment has fewer cells in a Slurm step
+of one CPU.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ def beyond(
     versions: Mapping[str, str] | None = None,
     kept: str = "",
 ) -> list[Skipped]:
-    """Return a Skipped for each sweep with more cells on the whole machine: the missing values of its axes, and the number of cells.
+    """Return a Skipped for each sweep with more cells on the whole machine, with the missing axis values and the number
+    of cells.
 
-    `kept`: why Slurm gives the rest to no job (`core_spec.kept`). A sweep with cells that cannot be expanded has reasons of its own.
+    `kept` is Slurm's reason to reserve the other PUs (`slurm_node.describe_kept_cores`). A sweep with cells that cannot be expanded
+    already has its reasons.
     """
     if not (share := topology.share()):
         return []
@@ -58,7 +60,7 @@ def beyond(
 
 
 def _cells(cells: Iterable[Cell], topology: Topology) -> dict[str, dict[str, str]]:
-    """Return point_id → labels, of each place that a cell's place stands for."""
+    """Return point_id → labels, for all places that a cell's place resolves to."""
     labels: dict[str, dict[str, str]] = {}
     for cell in cells:
         place = cell.place or get_tool(cell.tool).default_place(cell.options)

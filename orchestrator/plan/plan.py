@@ -1,7 +1,7 @@
-"""Cells, a topology and the programs found → every command line, in the order in which it would be started. Pure.
+"""Plan every command line in start order, from cells, a topology and programs. Pure.
 
-`pinsweep plan` prints a Plan and `pinsweep run` executes one; both get it from `make_plan`, so that what is
-printed is what is started.
+`pinsweep plan` prints a Plan and `pinsweep run` executes a Plan. Both call `make_plan`, so the printed commands are the
+started commands.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TIMEOUT_FLOOR_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What the planner knows of the machine, and the programs by tool."""
+    """The planner's view of the machine, and the program of each tool."""
 
     site: Site
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
@@ -60,13 +60,13 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTimings:
-    """How long earlier runs took: wall seconds by cell, and by tool the seconds beyond its own estimate."""
+    """Durations of earlier runs: wall seconds by cell, and seconds beyond the estimate by tool."""
 
     cells: Mapping[str, float] = field(default_factory=dict)
     overhead: Mapping[str, float] = field(default_factory=dict)
 
     def wall_s(self, cell: Cell, estimate_s: float) -> float:
-        """Return the wall seconds of a run. The overhead of one user program says nothing about another."""
+        """Return the wall seconds of a run. The overhead of one user program does not apply to another program."""
         if cell.point_id in self.cells:
             return self.cells[cell.point_id]
         overhead_s = 0.0 if get_tool(cell.tool).OPEN else max(0.0, self.overhead.get(cell.tool, 0.0))
@@ -92,7 +92,9 @@ def make_plan(
     strict: bool = False,
     only: Collection[str] | None = None,
 ) -> Plan:
-    """Return every run in order and every cell that this machine cannot host. `only`: of the cells with these point_ids.
+    """Return every run in order, and every cell that this machine cannot host.
+
+    `only` restricts the plan to cells with these point_ids.
 
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
@@ -137,7 +139,7 @@ def make_plan(
 
 
 def _guesses(placed: Iterable[_Placed], topology: Topology) -> Iterator[str]:
-    """Yield what was decided without knowledge of the machine, or left to the kernel."""
+    """Yield the choices that pinsweep made without knowledge of the machine, or left to the kernel."""
     places = {one.cell.place for one in placed}
     if UNPINNED in places:
         yield "nothing is pinned (--unpinned): the kernel moves threads and memory, and each number is flagged"
@@ -157,7 +159,7 @@ def _mistakes(placed: Iterable[_Placed]) -> Iterator[str]:
 
 
 def _idle_axes(cells: Sequence[_Placed]) -> Iterator[str]:
-    """Yield the axes that change nothing of what is started, all other axes equal."""
+    """Yield the axes that do not change the started commands if all other axes are equal."""
     labels = [{axis: str(value) for axis, value in one.cell.labels().items()} for one in cells]
     for axis in cells[0].cell.swept:
         started: dict[object, list[object]] = {}
@@ -203,7 +205,7 @@ def _hosted(
     versions: Mapping[str, str],
     only: Collection[str] | None,
 ) -> tuple[Iterable[_Placed], list[Skipped]]:
-    """Return the cells that this machine can host, each once, and those that it cannot."""
+    """Return the cells that this machine can host, without duplicates, and the other cells."""
     placed: dict[str, _Placed] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
     skipped: list[Skipped] = []
     topology = machine.site.topology
@@ -242,7 +244,7 @@ def _program(cell: Cell, machine: Machine) -> Program:
 def _at_places(
     cell: Cell, machine: Machine, places: Callable[[Place], tuple[Place, ...]]
 ) -> list[tuple[Cell, Place | None]]:
-    """Return a cell at its place; several cells if the place says `each …`. Raises Unplaceable, Refused."""
+    """Return a cell at its place, or several cells if the place has `each …`. Raises Unplaceable, Refused."""
     _program(cell, machine)
     place = cell.place or get_tool(cell.tool).default_place(cell.options)
     if place is None:
@@ -253,7 +255,7 @@ def _at_places(
 
 
 def _at(cell: Cell, place: Place) -> Cell:
-    """Return the cell at a place that distinguishes it from others."""
+    """Return the cell at a place that distinguishes it from other cells."""
     return replace(cell, place=place, axes=cell.axes if "place" in cell.axes else (*cell.axes, "place"))
 
 
@@ -299,7 +301,7 @@ def _bindable(placement: Placement, site: Site) -> Placement:
 
 
 def _runs_of(one: _Placed, timeout_s: float | None, past: PastTimings) -> Callable[..., PlannedRun]:
-    """Return what makes the runs of a cell, which differ only in their `repeat`."""
+    """Return a function that makes the runs of a cell. The runs differ only in `repeat`."""
     cell, command = one.cell, one.command
     if timeout_s is None:
         timeout_s = TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s)
@@ -322,7 +324,7 @@ def _runs_of(one: _Placed, timeout_s: float | None, past: PastTimings) -> Callab
 
 
 def _merged(placed: Iterable[_Placed], scratch: str) -> tuple[dict[str, _Placed], tuple[Alias, ...]]:
-    """Return the cells by point_id, only the first of equal ones, and the others as its aliases."""
+    """Return the cells by point_id, with the first of equal cells. The other equal cells are aliases."""
     first: dict[Hashable, _Placed] = {}
     aliases = []
     for one in placed:
@@ -335,7 +337,7 @@ def _merged(placed: Iterable[_Placed], scratch: str) -> tuple[dict[str, _Placed]
 
 
 def start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:
-    """Return what is equal for all runs that are started in one way, however their options and places are written."""
+    """Return a key that is equal for runs with the same start, even if options and places are written differently."""
     options = canonical_json(dict(get_tool(cell.tool).canonical(cell.options)))
     name = cell.place.name if cell.place and "{place}" in options else ""  # the command contains the name
     groups = placement.groups if placement else ()
@@ -364,7 +366,7 @@ def _labels(labels: Mapping[str, Any]) -> str:
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """Return the plan as `plan --format json` prints it."""
+    """Return the plan in the JSON form of `plan --format json`."""
     takes = duration(plan)
     return {
         "seed": plan.seed,
@@ -387,7 +389,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def aliases_as_json(plan: Plan) -> list[dict[str, Any]]:
-    """Return the cells that are others on this machine."""
+    """Return the cells that are equal to other cells on this machine."""
     return [
         {"sweep": a.sweep, "labels": dict(a.cell), "of": dict(a.of), "reason": a.reason} for a in plan.aliases
     ]
@@ -419,9 +421,9 @@ def _run_as_json(run: PlannedRun) -> dict[str, Any]:
 
 
 def as_shell(plan: Plan, scratch: str) -> str:
-    """Return a script that runs the very same commands by hand, in the same order, and prepares what they need.
+    """Return a script that prepares and runs the same commands by hand, in the same order.
 
-    Every value is quoted for the shell. The scratch folder is all that the script makes; it stays there.
+    Every value is quoted for the shell. The script makes only the scratch folder and does not remove it.
     """
     lines = [
         "#!/bin/sh",

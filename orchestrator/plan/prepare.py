@@ -21,7 +21,7 @@ from parsers.errors import UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
-    """What the user gave on the command line beside the experiment files."""
+    """The user's options on the command line, without the experiment files."""
 
     output: Path | None = None
     scratch: Path | None = None
@@ -94,7 +94,7 @@ def prepare(
 
 
 def _with_unique_names(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Put the file's name before a sweep's name that an earlier file has: `lab-memory/tails`. Cells of earlier files stay the same."""
+    """Add the file's name to the name of a duplicate sweep: `lab-memory/tails`. Cells of earlier files do not change."""
     names: set[str] = set()
     renamed = []
     for experiment in experiments:

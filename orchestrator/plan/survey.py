@@ -43,9 +43,9 @@ def survey(
     recorded: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     unpinned: bool = False,
 ) -> Machine:
-    """Return what the planner must know. With a `topology` it is another machine's, and only its shape is known.
+    """Return the Machine for the planner. With a `topology` of another machine, only the shape is known.
 
-    `recorded`: what a session says of its programs, by tool; of those it must be the very same ones.
+    `recorded` has the programs of a session, by tool. These tools must have exactly the recorded programs.
     """
     elsewhere = topology is not None
     tools = {sweep.tool for experiment in experiments for sweep in experiment.sweeps}
@@ -85,7 +85,7 @@ def host_name() -> str:
 
 
 def measured_here(names: Iterable[str]) -> str:
-    """Return what the measurement of some experiments on this host is called, in files and folders: `EXPERIMENT@HOST`, or `A+B@HOST`."""
+    """Return the name of a measurement on this host for files and folders: `EXPERIMENT@HOST`, or `A+B@HOST`."""
     name = "+".join(names)
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -93,14 +93,19 @@ def measured_here(names: Iterable[str]) -> str:
 
 
 def is_free(folder: Path) -> bool:
-    """Tell whether no sweep uses a scratch folder at this moment. One that another machine of this name has made may be used by it: its
-    lock may not be seen here."""
+    """Return whether no sweep uses a scratch folder now.
+
+    A folder from another machine of this name counts as used, because its lock may not be visible here.
+    """
     marker = folder / SCRATCH_MARKER
     return not is_held(marker) and is_of_this_machine(marker)
 
 
 def is_of_this_machine(marker: Path) -> bool:
-    """Tell whether a scratch folder's marker names no other machine; one without a name was left by an earlier pinsweep."""
+    """Return whether a scratch folder's marker has this machine or no machine.
+
+    Earlier versions wrote markers without a machine.
+    """
     try:
         found = re.search(rf"^{SCRATCH_MACHINE} ([0-9a-f]+)$", head(marker).decode(), re.MULTILINE)
     except (OSError, ValueError):
@@ -111,10 +116,11 @@ def is_of_this_machine(marker: Path) -> bool:
 def scratch_folder(
     root: Path, experiments: Iterable[Experiment], free: Callable[[Path], bool] = is_free
 ) -> Path:
-    """Return the folder of these experiments and of this host below `root`: the same for `plan` and for `run`.
+    """Return the folder of these experiments and this host below `root`. `plan` and `run` get the same folder.
 
-    While another sweep of them uses it, so that it is not `free`, it is the next one: NAME@HOST-2, NAME@HOST-3. Hosts that share `root`
-    never share a folder, those of one name neither: a lock may be seen by one host alone (NFS `nolock`, Lustre `localflock`).
+    If the folder is not `free`, the next name is NAME@HOST-2, then NAME@HOST-3. Hosts with a common `root` never share
+    a folder. This also holds for hosts with equal names, because a lock may be visible on one host only (NFS `nolock`,
+    Lustre `localflock`).
     """
     name = measured_here(experiment.name for experiment in experiments)
     folder = Path(os.path.realpath(root)) / SCRATCH_ROOT  # no link on the way can be changed later
@@ -123,7 +129,10 @@ def scratch_folder(
 
 
 def refuse_shared(path: Path, *, make: bool = False) -> None:
-    """Raise UserError where another user could put another scratch folder in its place; OSError where it is not there, unless it is made."""
+    """Raise UserError if another user could replace the scratch folder.
+
+    Raises OSError if the folder is missing, unless pinsweep makes it.
+    """
     root = path.parent
     if why := other_writers(root.parent):
         raise UserError(

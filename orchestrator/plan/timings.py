@@ -1,7 +1,8 @@
-"""What earlier runs took on machines with this CPU, so that a plan can say how long it will take. I/O of one small file.
+"""Store the durations of earlier runs on machines with this CPU, for the estimates of a plan. I/O on one small file.
 
-A file for each model of CPU and number of PUs: a cell bears one name on all machines, and a home may be shared by a cluster of several
-kinds. Hosts that write at the same time replace the file whole; what the other one had learnt meanwhile is learnt again.
+There is one file per CPU model and number of PUs. A cell has the same name on all machines, and a cluster with
+different CPUs may share one home. Hosts that write at the same time replace the whole file. Lost timings are measured
+again.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def _cpu() -> str:
 
 
 def load() -> PastTimings:
-    """Return what is known; nothing, if the file is missing or damaged."""
+    """Return the stored timings. Empty if the file is missing or damaged."""
     cells, overhead = _read()
     medians = {tool: statistics.median(values) for tool, values in overhead.items() if values}
     return PastTimings(cells=cells, overhead=medians)
@@ -75,7 +76,7 @@ def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> No
 
 
 def _read() -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Return wall seconds by cell, and what tools took beyond their estimates."""
+    """Return wall seconds by cell, and seconds beyond the estimate by tool."""
     try:
         raw: Any = json.loads(read_named(_path(), _MAX_BYTES))
         cells = {str(key): _finite(wall) for key, wall in raw.get("points", {}).items()}

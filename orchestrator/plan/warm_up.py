@@ -1,9 +1,10 @@
-"""The first run of a program in a session is like no other: its file is read, clocks rise, memory is found. Pure.
+"""Choose the warm-up runs. The first run of a program in a session differs: its file is read, clocks rise, memory is
+allocated. Pure.
 
-So one run of each program comes before all others, is kept with a mark of its own, and has no part in any number. It costs as little as
-it can: the shortest cell of the program. No warm-up is made where that takes TOO_LONG_S or more, since a run as long warms itself up,
-none of cells that change what they measure: those that write to a device, and sweeps with `order: listed`; and none of a program of which
-nobody knows how long it takes.
+So each program runs once before all other runs. The warm-up is stored with a mark and excluded from all results. The
+warm-up uses the shortest cell of the program. There is no warm-up of TOO_LONG_S or more, because such a run warms
+itself up. Cells that change the measured object have no warm-up: cells that write to a device, and sweeps with `order:
+listed`. Neither have programs with an unknown duration.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ TOO_LONG_S = 10.0
 
 
 def warm_ups(runs: Iterable[PlannedRun], sweeps: Mapping[str, Sweep]) -> tuple[PlannedRun, ...]:
-    """Return the warm-up of each program of some runs that are to be started, in the order of their first runs."""
+    """Return the warm-up of each program with pending runs, in the order of the first runs."""
     shortest: dict[Hashable, PlannedRun] = {}
     cells: dict[Hashable, PlannedRun] = {}  # the repeats of a cell are alike
     for run in runs:

@@ -1,1 +1,1 @@
-"""The programs that measure: `find` finds them and says which they are, `kernels` builds our own."""
+"""Find the programs that measure. `find` identifies installed programs, and `kernels` compiles the built-in kernels."""

@@ -1,9 +1,9 @@
-"""Find the tools on this machine, and say which ones they are. I/O.
+"""Find and identify the tools on this machine. I/O.
 
-Looked for, in this order: PINSWEEP_<TOOL> in the environment, `~/.config/pinsweep/tools.yaml` (tool: path), PATH,
-the folder of this Python (where the `impi-rt` wheel puts IMB). Where MLC or STREAM is absent, a kernel stands in.
-`PINSWEEP_MLC=kernel` asks for the kernel although the tool is there. PINSWEEP_MPIRUN, or `mpirun:` in tools.yaml,
-names the launcher for IMB; unset, the one that belongs to IMB's MPI library is found.
+The search order is PINSWEEP_<TOOL> in the environment, `~/.config/pinsweep/tools.yaml` (tool: path), PATH, and the
+folder of this Python (the `impi-rt` wheel puts IMB there). If MLC or STREAM is missing, a built-in kernel replaces it.
+`PINSWEEP_MLC=kernel` selects the kernel even if MLC is installed. PINSWEEP_MPIRUN, or `mpirun:` in tools.yaml, sets the
+launcher for IMB. The default launcher is from IMB's MPI library.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _ASK_TIMEOUT_S = 10.0
 
 
 def find_programs(tools: Iterable[str], *, elsewhere: bool = False) -> dict[str, Program | str]:
-    """Return for each tool its program, or why there is none and how to get it.
+    """Return the program of each tool, or the reason for a missing program and the way to install it.
 
-    `elsewhere`: planning for another machine, where what is missing here may well be; it gets its bare name.
+    `elsewhere`: the plan is for another machine. A missing tool may be installed there and gets its bare name.
     """
     return {tool: _find(tool, elsewhere) for tool in sorted(set(tools))}
 
@@ -69,10 +69,10 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
 
 
 def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
-    """Return the very program that a session recorded, or why it cannot be started again.
+    """Return the exact program that a session recorded, or the reason why it cannot be started again.
 
-    `record` is that of `Session.programs`. A file that has changed since is another program. Nothing is started: the record may be a
-    stranger's.
+    `record` is from `Session.programs`. A changed file is another program. pinsweep starts no program here, because the
+    record may come from a stranger.
     """
     path, name = str(record.get("path") or ""), str(record.get("name") or "")
     if not path:
@@ -96,14 +96,14 @@ def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
 
 
 def _candidates(names: Iterable[str]) -> Iterable[str]:
-    """Yield the executables of these names on PATH and beside this Python, all of them, in that order."""
+    """Yield the executables with these names, first on PATH, then in the folder of this Python."""
     folders = [*os.environ.get("PATH", os.defpath).split(os.pathsep), str(Path(sys.executable).parent)]
     for name in names:
         yield from filter(None, (shutil.which(name, path=folder) for folder in folders))
 
 
 def _content(path: str) -> bytes:
-    """Return what is in a file; empty if it cannot be read."""
+    """Return the content of a file, or empty if the file cannot be read."""
     try:
         with open_file(Path(path), links=True) as file:
             return file.read()
@@ -118,13 +118,13 @@ def _script(path: str) -> str:
 
 
 def _answers(tool: str) -> bool:
-    """Tell whether a tool can be asked for its version. If a kernel may replace the tool, `version_argv` is for the kernel."""
+    """Return whether a tool can print its version. If a kernel may replace the tool, `version_argv` is for the kernel."""
     module = get_tool(tool)
     return bool(module.PROGRAMS and not module.KERNEL and module.version_argv(tool))
 
 
 def _version(tool: str, path: str, env: Mapping[str, str] | None = None) -> str:
-    """Return the version that a program prints or holds; "" for an answer of something else."""
+    """Return the version that a program prints or contains, or "" for an invalid answer."""
     module = get_tool(tool)
     if module.PROGRAMS and module.KERNEL:
         return ""  # `version_argv` is the kernel's: the tool itself says its version when it runs
@@ -175,7 +175,7 @@ def _setting(name: str) -> str:
 
 @functools.cache
 def configured() -> Mapping[str, str]:
-    """Read `tools.yaml` of the user's configuration folder: tool names to paths. Empty where there is none."""
+    """Return `tools.yaml` of the user's configuration folder as tool names → paths. Empty if the file is missing."""
     path = config_folder() / "tools.yaml"
     try:
         text = path.read_text("utf-8")
@@ -195,7 +195,7 @@ def configured() -> Mapping[str, str]:
 
 
 def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:
-    """Return what a program prints about itself; empty if it does not answer."""
+    """Return the output of a program about itself, or empty if there is no answer."""
     if not argv:
         return ""
     answer = ask(argv, timeout_s=_ASK_TIMEOUT_S, env={**os.environ, **(env or {})})

@@ -1,7 +1,7 @@
-"""The built-in C kernels, compiled once per CPU type with the host's compiler and stored in the user's cache.
+"""Compile the built-in C kernels once per CPU type with the host's compiler, and store them in the user's cache.
 
-The path of a program names all that decides it: sources, options, the CPU that `-march=native` sees, and the compiler.
-So hosts with different CPUs can share a home, a new compiler or pinsweep compiles again, and nothing is replaced.
+The path of a program depends on its sources, the options, the CPU of `-march=native`, and the compiler. So hosts with
+different CPUs can share a home. A new compiler or a new pinsweep compiles again, and no program is replaced.
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ def kernel_names() -> tuple[str, ...]:
 
 
 def build(name: str, cache: Path | None = None) -> Path:
-    """Return the path of a kernel ("stream", "memlat", "poke") for this CPU; compile it if the cache has none that fits.
+    """Return the path of a kernel ("stream", "memlat", "poke") for this CPU.
 
-    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Without a compiler, as on many compute nodes,
-    the newest program is taken that one has made of these sources for this CPU. Raises UserError if there is neither,
-    no OpenMP, or no place to store an executable.
+    Compile the kernel if the cache has no match.
+
+    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Many compute nodes have no compiler. There
+    the newest program from these sources for this CPU is used. Raises UserError without both, without OpenMP, or
+    without a place to store an executable.
     """
     if name not in kernel_names():
         raise UserError(name, "no kernel of that name", f"kernels: {', '.join(kernel_names())}")
@@ -79,11 +81,11 @@ def build(name: str, cache: Path | None = None) -> Path:
 
 
 def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache: Path) -> Path:
-    """Return the program that `compiler` makes of one source: `cache`/<key>-<compiler>/<name of the source>.
+    """Return the program that `compiler` makes from one source: `cache`/<key>-<compiler>/<name of the source>.
 
-    Several processes, also on several hosts with one home, may do this at the same time: each compiles into a folder of
-    its own and renames, so a path that exists is always a whole program. Raises UserError, also if another user may
-    write into the cache.
+    Several processes may compile at the same time, also on several hosts with one home. A process compiles in a
+    separate folder and renames the folder, so an existing path is always a complete program. Raises UserError, also if
+    another user may write into the cache.
     """
     answer = ask(
         [compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S
@@ -110,7 +112,7 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
 
 
 def _refuse_shared(path: Path) -> None:
-    """Raise UserError where another user may exchange what is in the cache."""
+    """Raise UserError if another user may replace the content of the cache."""
     if why := planted.reason(str(path)):
         raise UserError(
             "cache",
@@ -120,11 +122,11 @@ def _refuse_shared(path: Path) -> None:
 
 
 class NoCompiler(UserError):
-    """There is none on PATH."""
+    """There is no C compiler on PATH."""
 
 
 def find_compiler() -> str:
-    """Return the path of the machine's C compiler. Raises UserError, with what to install, if there is none."""
+    """Return the path of the machine's C compiler. Raises UserError with the package to install."""
     for name in COMPILERS:
         if path := planted.which(name):
             return path
@@ -146,7 +148,7 @@ _MISSING: Final = (
 
 
 def _compile(source: Path, argv: list[str]) -> None:
-    """Run the compiler. Raises UserError with its first error and, if that is known, the package that is missing."""
+    """Run the compiler. Raises UserError with the first error and, if known, the missing package."""
     for helper in ("as", "ld"):  # gcc starts the first on PATH
         planted.which(helper)
     place, compiler = f"kernels/{source.name}", Path(argv[0]).name
@@ -163,7 +165,7 @@ def _compile(source: Path, argv: list[str]) -> None:
 
 
 def _key(source: Path, options: tuple[str, ...]) -> str:
-    """Return the name of what decides a program besides its compiler: text, headers, options, C library, CPU."""
+    """Return a hash of all inputs of a program except the compiler: text, headers, options, C library, CPU."""
     digest = hashlib.sha256()
     for path in (source, *sorted(source.parent.glob("*.h"))):
         digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -175,7 +177,7 @@ def _key(source: Path, options: tuple[str, ...]) -> str:
 
 
 def cpu_kinds(cpuinfo: str) -> str:
-    """Return model and features of every kind of core in a text of /proc/cpuinfo, each kind once, sorted."""
+    """Return model and features of every kind of core in a text of /proc/cpuinfo, sorted and without duplicates."""
     kinds = set()
     for block in cpuinfo.split("\n\n"):
         pairs = (line.partition(":") for line in block.splitlines())
