@@ -1,6 +1,7 @@
-"""A file that one process has for itself, and what it forks: the file itself is locked, whatever name it is opened by. I/O.
+"""Reserve a file for one process and its forks. The lock is on the file itself, under any name. I/O.
 
-The lock is gone with the last of them, also after kill -9. A file that is nothing but a lock is `machine.lockfile`.
+The lock ends with the last of these processes, also after kill -9. `machine.lockfile` handles files that are only a
+lock.
 """
 
 from __future__ import annotations
@@ -38,30 +39,33 @@ class Claim:
     made: bool  # it was not there before
 
     def stands(self) -> bool:
-        """Tell whether the path still leads to this very file."""
+        """Return whether the path still leads to this file."""
         try:
             return os.path.samestat(os.fstat(self.descriptor), self.path.stat())
         except OSError:
             return False
 
     def end(self, *, unused: bool) -> None:
-        """Let others have it; if it was made for nothing, remove it. Only after SQLite has closed its connection:
-        to close any descriptor of a file drops the ordinary locks of the process on it."""
+        """Release the file, and remove the file if it is empty and new.
+
+        Call this only after SQLite has closed its connection, because closing any descriptor of a file drops the
+        ordinary locks of the process.
+        """
         if unused and self.made and self.stands():
             self.path.unlink()
         os.close(self.descriptor)
 
 
 def claim(path: Path) -> Claim:
-    """Open a file, made empty if it is not there, and lock it for this process before anything is written.
+    """Open a file, create it if missing, and lock it for this process before any write.
 
-    It is a lock of the file, not of a name: symbolic links, hard links, bind mounts and containers all lead to the
-    same one. A lock file beside it would be one lock per name. flock() on the file would do on a local disk, but NFS
-    makes a lock of a byte range of it, which SQLite's own would meet. So this is a byte range where SQLite has none,
-    locked for the open file: an ordinary lock goes whenever the process closes any descriptor of the file.
+    The lock is on the file and not on a name. Symbolic links, hard links, bind mounts and containers lead to the same
+    lock. A separate lock file would be one lock per name. On a local disk, flock() would be enough. On NFS, flock() is
+    a lock of a byte range and conflicts with SQLite's locks. So this is a byte range that SQLite does not use, locked
+    for the open file. An ordinary lock would end when the process closes any descriptor of the file.
 
-    Raises Taken, and OSError where the file cannot be written, another user could have put it there, or the file system has no locks, without which SQLite
-    does not work either.
+    Raises Taken. Raises OSError if the file cannot be written, if another user could have created it, or if the file
+    system has no locks. SQLite needs locks too.
     """
     while True:
         real = follow(path)
@@ -86,7 +90,10 @@ def claim(path: Path) -> Claim:
 
 
 def _lock(descriptor: int) -> None:
-    """Lock as many bytes as this process's pid: the kernel tells others where such a lock lies, not whose it is."""
+    """Lock as many bytes as this process's pid.
+
+    The kernel shows the range of such a lock to other processes, but not the owner.
+    """
     wanted = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, _CLAIM_AT, os.getpid(), 0)
     while True:
         try:

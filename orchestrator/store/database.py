@@ -1,7 +1,7 @@
-"""A SQLite database that a stranger may have made: opened so that it runs nothing of its own, and ends. I/O.
+"""Open a SQLite database that a stranger may have made. The database cannot run code, and every query ends. I/O.
 
-What is read by name must be a table, as `SCHEMA` makes it: a view may count to infinity, a trigger changes what is written. Views,
-indexes and tables that a user has added are left alone.
+Every table that pinsweep reads must be a table of `SCHEMA`. A view could run forever, and a trigger could change
+written rows. Views, indexes and tables that a user has added do not change.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ _STEPS: Final = 100_000
 
 
 class Damaged(PinsweepError):
-    """What a result file holds is not what pinsweep wrote. Nothing of it was changed."""
+    """The content of a result file is not from pinsweep or is damaged. The file was not changed."""
 
     exit_status = 2
 
@@ -151,8 +151,10 @@ NO_LOCKS: Final = ("is on a file system without locks", "name a file on another 
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database to write to it, so that a commit is on the disk when it returns. Raises UserError for a journal that SQLite must
-    not roll back, Damaged."""
+    """Open a database to write, with each commit synced to the disk. Raises Damaged.
+
+    Raises UserError for a journal that SQLite must not roll back.
+    """
     _refuse_foreign(path)
     with path.open("rb") as stream:
         if not _has_locks(stream):
@@ -167,10 +169,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database without a write to it, to its journal or to its folder.
+    """Open a database without writing to it, its journal or its folder.
 
-    A query waits for a commit, and a commit for a query. If there is a journal or a write-ahead log, or the file system has no locks, a
-    private copy is opened instead. Raises UserError, Damaged, sqlite3.Error, OSError.
+    Queries and commits wait for each other. A private copy is opened if there is a journal or a write-ahead log, or if
+    the file system has no locks. Raises UserError, Damaged, sqlite3.Error, OSError.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise UserError(str(path), "is not a file", _OURS)
@@ -198,8 +200,11 @@ _JOURNAL_MAGIC: Final = bytes.fromhex("d9d505f920a163d7")
 
 
 def _refuse_foreign(path: Path) -> bool:
-    """Return whether a database has a journal. Raises UserError for one that another user may have put there, or that deletes a file:
-    who makes a journal decides what SQLite changes."""
+    """Return whether a database has a journal.
+
+    Raises UserError for one that another user may have put there, or that deletes a file: who makes a journal decides
+    what SQLite changes.
+    """
     real = Path(os.path.realpath(path))
     any_there = False
     for suffix in _SUFFIXES:
@@ -221,14 +226,14 @@ def _refuse_foreign(path: Path) -> bool:
 
 
 def _ends_with_magic(journal: Path) -> bool:
-    """Tell whether a journal ends with the name of a file, which SQLite deletes."""
+    """Return whether a journal ends with the name of a file. SQLite would delete that file."""
     with open_file(journal) as stream:
         stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
         return stream.read(len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC
 
 
 def _copy(path: Path, *, uses_wal: bool) -> sqlite3.Connection:
-    """Open a private copy of a database as its journal leaves it. It lacks a name, and goes when it is closed."""
+    """Open a private copy of a database after a rollback of its journal. The copy has no name and is removed on close."""
     real = os.path.realpath(path)
     try:
         with tempfile.TemporaryDirectory(prefix="pinsweep-") as folder:
@@ -267,7 +272,7 @@ _TRIES: Final = 20
 
 
 def _state(real: str) -> dict[str, tuple[int, int, int]]:
-    """Return the inode, size and time of change of a database and its journals, by suffix; nothing of a file that is missing."""
+    """Return the inode, size and change time of a database and its journals, by suffix. Missing files are omitted."""
     found = {}
     for suffix in ("", *_SUFFIXES):
         with contextlib.suppress(FileNotFoundError):
@@ -294,7 +299,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
 
 
 def is_blank(path: Path, database: sqlite3.Connection) -> bool:
-    """Tell whether nothing was ever committed: what is left of a creation that was cut short, or an empty file."""
+    """Return whether a file has no commit: an empty file, or the remainder of an interrupted creation."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if application or tables:
@@ -304,7 +309,7 @@ def is_blank(path: Path, database: sqlite3.Connection) -> bool:
 
 
 def trouble(path: Path, error: sqlite3.Error) -> PinsweepError:
-    """Return the error that a query to a result file met: of the machine (exit status 1), or of the file."""
+    """Return the error for a failed query: a machine error (exit status 1) or a file error."""
     name = getattr(error, "sqlite_errorname", "")
     for begin, (what, help_) in _OF_THE_MACHINE.items():
         if name.startswith(begin):
@@ -331,20 +336,20 @@ _OF_THE_MACHINE: Final = {
 
 
 def unusable(path: Path, error: sqlite3.Error) -> PinsweepError:
-    """Return the error that the first queries to a file met, which may be no result file at all."""
+    """Return the error for failed first queries. The file may be something other than a result file."""
     if isinstance(error, sqlite3.OperationalError):
         return trouble(path, error)
     return UserError(str(path), f"not a pinsweep result file: {error}", _OURS)
 
 
 def create(database: sqlite3.Connection) -> None:
-    """Make the tables, all of them or none."""
+    """Create all tables in one transaction."""
     ours = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
     database.executescript(f"BEGIN; {SCHEMA} {READINGS} {ours} COMMIT;")
 
 
 def check_pages(path: Path, database: sqlite3.Connection) -> None:
-    """Let SQLite look at each page of the file. Raises Damaged for what it finds first, MemoryError."""
+    """Check each page of the file with SQLite. Raises Damaged for the first error, MemoryError."""
     if not limits.has_room(32 << 20):  # SQLite calls a page damaged for which it has no memory
         raise MemoryError
     with texts_up_to(database, LONGEST_OUTPUT + LONGEST_TEXT):
@@ -354,7 +359,7 @@ def check_pages(path: Path, database: sqlite3.Connection) -> None:
 
 
 def check(path: Path, database: sqlite3.Connection) -> None:
-    """Refuse what is not a result file, and one that this version cannot read or that is not as pinsweep made it."""
+    """Raise an error for a file that is not a result file, has an unknown version, or has a foreign schema."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
@@ -376,7 +381,7 @@ Column = tuple[str, str, bool, int]
 
 @functools.cache
 def _columns() -> Mapping[str, frozenset[Column]]:
-    """Return the columns of each table, as SCHEMA has them."""
+    """Return the columns of each table in SCHEMA."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(f"{SCHEMA} {READINGS} {ALIAS}")
         return _columns_of(
@@ -385,7 +390,7 @@ def _columns() -> Mapping[str, frozenset[Column]]:
 
 
 def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str, frozenset[Column]]:
-    """Return the columns of each STRICT table that hold what was written into them: `check_pages` sees that it is of their types."""
+    """Return the columns of each STRICT table that have their written values. `check_pages` checks the types."""
     kept = (
         'SELECT c.name, c.type, c."notnull" = 1, c.pk FROM pragma_table_xinfo(?1) AS c'
         " JOIN pragma_table_list(?1) AS t WHERE hidden = 0 AND strict AND t.schema = 'main'"
@@ -394,7 +399,7 @@ def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str
 
 
 def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> None:
-    """Refuse a file in which one of our tables is missing, is something else, or does something when it is written to."""
+    """Refuse a file if a table of SCHEMA is missing, is not a table, or has a trigger."""
     wanted = _columns()
     found = {}
     for kind, name, table, root in database.execute(
@@ -423,9 +428,10 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
 
 @contextmanager
 def watched(database: sqlite3.Connection, stopped: Callable[[], bool]) -> Iterator[None]:
-    """Let queries be ended: by Ctrl-C and by `stopped` where they last (KeyboardInterrupt), and by a limit of CPU time.
+    """Make queries stoppable by Ctrl-C and by `stopped` (KeyboardInterrupt), and by a limit of CPU time.
 
-    SQLite does not see signals. What it calls from time to time lets Python see them; an exception there ends the query, and is lost.
+    SQLite does not handle signals. A regular callback gives Python the chance. An exception in the callback ends the
+    query and is lost.
     """
     ends = time.monotonic() + 1.0
 
@@ -446,7 +452,7 @@ def watched(database: sqlite3.Connection, stopped: Callable[[], bool]) -> Iterat
 
 @contextmanager
 def texts_up_to(database: sqlite3.Connection, size_bytes: int) -> Iterator[None]:
-    """Read texts and blobs of that size, too; SQLite itself refuses larger ones before they are in memory."""
+    """Set SQLite's size limit of texts and blobs in a block. SQLite refuses a larger value before reading it."""
     before = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size_bytes)
     try:
         yield
@@ -455,7 +461,10 @@ def texts_up_to(database: sqlite3.Connection, size_bytes: int) -> Iterator[None]
 
 
 def inflate(packed: bytes, most_bytes: int) -> bytes:
-    """Return what zlib packed. Raises ValueError if that is more than `most_bytes`, or not whole: a few bytes may stand for GBs."""
+    """Return data that zlib packed.
+
+    Raises ValueError if the result exceeds `most_bytes` or is incomplete. A few packed bytes may expand to GBs.
+    """
     packer = zlib.decompressobj()
     try:
         whole = packer.decompress(packed, most_bytes)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make(folder: Path) -> None:
-    """Make a folder and its parents; their entries are on the disk before a run is said to be."""
+    """Make a folder and its parents, and sync their entries, so that a committed run has a folder on the disk."""
     if folder.is_dir():
         return
     make(folder.parent)
@@ -16,7 +16,7 @@ def make(folder: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Have the entries of a folder on the disk: what was made, renamed and removed there."""
+    """Sync the entries of a folder to the disk, after a file was made, renamed or removed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,6 +1,7 @@
-"""The kernel's limits around commands that read files of strangers: memory of the process, CPU time of each file. I/O: limits of this process.
+"""Set kernel limits for commands that read files of strangers. I/O: limits of this process.
 
-Within `limited` no program may be started: it would inherit the limits. Without it nothing here has an effect.
+The limits are the memory of the process and the CPU time per file. Do not start a program within `limited`, because it
+would inherit the limits. The functions have no effect outside `limited`.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ _last: Limits | None = None
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Limit what is done within; inside another `limited`, that one holds.
+    """Limit memory and CPU time of the block. A nested `limited` keeps the outer limits.
 
-    Raises PinsweepError where CPU time is used up, UserError for a limit in the environment that is none.
+    Raises PinsweepError if the CPU time is used up, and UserError for an invalid limit in the environment.
     """
     global _active, _last
     if _active is not None:
@@ -126,7 +127,7 @@ def opened(path: Path) -> None:
 
 
 def closed(path: Path) -> None:
-    """Allow for what is made of the files that were read."""
+    """Set the limits for work on the results, after a file was read."""
     if _active is not None:
         _active.close(path)
 
@@ -146,7 +147,7 @@ def memory_error() -> PinsweepError:
 
 
 def has_room(size: int) -> bool:
-    """Return whether the limit of memory leaves so many bytes."""
+    """Return whether the memory limit has room for this number of bytes."""
     soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
     return soft == resource.RLIM_INFINITY or soft - data_bytes() > size
 

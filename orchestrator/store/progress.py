@@ -1,4 +1,4 @@
-"""How far a result file is, and whether it is whole. I/O, read only."""
+"""Read the progress of a result file, and whether the file is intact. I/O, read only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parsers.errors import UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What is there of each run, and of the last session."""
+    """The state of each run in a result file, and of the last session."""
 
     cells: Mapping[str, tuple[str, int]]  # point_id → (sweep, repeats that were asked for)
     # (point_id, repeat) → (status, reason) of its best or last attempt
@@ -32,9 +32,9 @@ class Progress:
 
 
 def read(path: Path) -> Progress | None:
-    """Return how far a result file is; None if there is none.
+    """Return the progress of a result file, or None if there is no file.
 
-    Raises UserError if it is something else, Damaged, and PinsweepError if reading takes too much memory or CPU time.
+    Raises UserError for another kind of file, Damaged, and PinsweepError if reading takes too much memory or CPU time.
     """
     try:
         with limits.limited():

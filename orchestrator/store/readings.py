@@ -1,7 +1,9 @@
-"""What parsers read of the runs: the tables `reading`, `series`, `measurement` and `reading_table`. I/O on an open database.
+"""Store the parsed results of runs in the tables `reading`, `series`, `measurement` and `reading_table`.
 
-A number is a row of `measurement`: its run, its position in the run's table, its series, its value in the base unit. What is not a number stays
-with the run: facts and flags as JSON in `reading`, and each further table of its parser, compressed, in `reading_table`.
+I/O on an open database.
+
+A number is a row of `measurement` with run, position in the table, series, and value in the base unit. Facts and flags
+are JSON in `reading`. Each further table of a parser is compressed in `reading_table`.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ _SMALL: Final = 4096
 
 
 class Tables(Mapping[str, Table]):
-    """The tables of a run. All but the measurements stay compressed, also after somebody asked."""
+    """The tables of a run. Only the measurements are stored uncompressed, also after an access."""
 
     __slots__ = ("_measurements", "_path", "packed")
 
@@ -70,7 +72,7 @@ class Tables(Mapping[str, Table]):
 
 
 def compact(parsed: Parsed, path: Path) -> Parsed:
-    """Return the same in little memory, as `read` returns it. Raises ParseError for more than is stored."""
+    """Return a compact copy, in the form that `read` returns. Raises ParseError if the size exceeds the storage limit."""
     table = parsed.measurements
     if not isinstance(table.rows, Counted):
         labels = table.columns[:-3]
@@ -95,7 +97,7 @@ def _share_series(labels: tuple[str, ...], rows: str) -> tuple[Series, ...]:
 
 
 def write(db: sqlite3.Connection, run_id: int, cell: Cell, parser: str, result: Parsed | ParseError) -> None:
-    """Write what a parser read of a run, or why it cannot, within the transaction of the caller."""
+    """Store the parsed result of a run, or the parse error, in the caller's transaction."""
     parsed, unreadable, packed = _NOTHING, "", _NO_TABLES
     try:
         if isinstance(result, ParseError):
@@ -122,7 +124,7 @@ def write(db: sqlite3.Connection, run_id: int, cell: Cell, parser: str, result: 
 
 
 def remove(db: sqlite3.Connection, run_id: int) -> None:
-    """Remove what an older parser read of a run."""
+    """Remove the result of an older parser for a run."""
     for table in ("measurement", "reading_table", "reading"):
         db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
 
@@ -148,7 +150,7 @@ def _number_series(db: sqlite3.Connection, cell: Cell, parsed: Parsed) -> Iterat
 def _store_series(
     db: sqlite3.Connection, tool: str, metrics: Mapping[str, Metric], metric: str, unit: str, labels: Mapping[str, Scalar]
 ) -> int:  # fmt: skip
-    """Return the number of a series, which is made if it is missing."""
+    """Return the number of a series. A missing series is created."""
     statistic = labels.get("statistic")
     if isinstance(statistic, str):
         labels = {name: value for name, value in labels.items() if name != "statistic"}
@@ -188,9 +190,9 @@ def _pack(table: Table) -> bytes:
 
 
 def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[int, Reading]:
-    """Return what the present parsers read of each run, or of one run.
+    """Return the results of the present parsers for all runs, or for one run.
 
-    A run is missing if an older parser read it. Raises Damaged for what no pinsweep writes.
+    Runs with results of an older parser are omitted. Raises Damaged for rows that pinsweep does not write.
     """
     where = "" if run_id is None else f" WHERE run_id = {run_id:d}"
     used = f" WHERE series IN (SELECT series FROM measurement{where})" if where else ""
@@ -256,7 +258,7 @@ def _check(parser: str, numbers: Sequence[Series]) -> None:
 
 
 def _fetch_numbers(db: sqlite3.Connection, where: str) -> dict[int, tuple[array[int], array[float]]]:
-    """Return run → (the series of its numbers, the numbers)."""
+    """Return run → (series of the numbers, the numbers)."""
     runs, ids, values = array("q"), array("q"), array("d")
     rows = db.execute(f"SELECT run_id, series, value FROM measurement{where} ORDER BY run_id, position")
     while some := rows.fetchmany(10_000):
@@ -273,7 +275,7 @@ def _fetch_numbers(db: sqlite3.Connection, where: str) -> dict[int, tuple[array[
 
 
 def _make_table(columns: tuple[str, ...], series: tuple[Series, ...], values: array[float]) -> Table:
-    """Return a table of measurements. Where their only label counts them, their series are without it."""
+    """Return a table of measurements. If the only label is a counter, the series do not have the label."""
     if columns != ("index", "metric", "unit", "value") or any("index" in item.labels for item in series):
         return Table(columns=columns, rows=Numbered(columns[:-3], series, values))
     groups: dict[tuple[str, str], array[float]] = {}

@@ -1,4 +1,4 @@
-"""The result file: one SQLite database per host and session, committed run by run. I/O.
+"""Read and write the result file, one SQLite database per host, committed run by run. I/O.
 
 Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in bytes):
 
@@ -11,7 +11,7 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
     alias       cells that are others on this machine, under another name
     reading     what its parser reads of a run's output, with its numbers in `measurement` and `series` (`readings`)
 
-`datasette` and `pandas.read_sql` open it as it is.
+`datasette` and `pandas.read_sql` open the file directly.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ResultFile:
         self.close()
 
     def close(self) -> None:
-        """Close it; one that was made and in which nothing was begun is removed again."""
+        """Close the file. A new file without a session is removed."""
         claim, self._claim = self._claim, None
         unused = claim is not None and claim.made and self._is_unused()
         self._db.close()
@@ -105,7 +105,7 @@ class ResultFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commit all of it or nothing. A full or failing disk becomes a PinsweepError that says so."""
+        """Commit all changes of the block or none. A full or failing disk raises PinsweepError."""
         try:
             with self._db:
                 yield self._db
@@ -181,7 +181,7 @@ class ResultFile:
         return int(cursor.lastrowid or 0)
 
     def end_session(self, session: int, ended_utc: str) -> None:
-        """Record that a session came to its end; of one that has, nothing is changed."""
+        """Record the end of a session. A session that already has an end does not change."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE session SET ended_utc = ? WHERE session = ? AND ended_utc IS NULL",
@@ -196,7 +196,9 @@ class ResultFile:
         skipped: Iterable[Skipped],
         aliases: Iterable[Alias] = (),
     ) -> None:
-        """Record what is to be run. What is there already stays; cells skipped before and possible now are no longer skipped."""
+        """Record the cells to run. Existing cells do not change. Cells that were skipped and are now possible are no
+        longer skipped.
+        """
         with self._transaction() as db:
             db.execute(
                 "INSERT INTO experiment (sha256, path, title, text, about, session) VALUES (?,?,?,?,?,?)"
@@ -246,8 +248,10 @@ class ResultFile:
             )
 
     def _ask_no_more(self, db: sqlite3.Connection, planned: Iterable[StoredCell]) -> None:
-        """Where a cell began anew (AS_NEW), ask for those runs alone that are measured in the way that is planned now: no command starts the others,
-        and they would lack for ever."""
+        """For a cell from --as-new (AS_NEW), request only the runs that are measured in the present way.
+
+        No command starts the other runs, so they would be missing forever.
+        """
         if (
             db.execute("SELECT 1 FROM point WHERE instr(options, ?) LIMIT 1", (f'"{AS_NEW}":',)).fetchone()
             is None
@@ -267,9 +271,9 @@ class ResultFile:
     def add_run(
         self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], parsed: Parsed | None = None
     ) -> int:
-        """Commit one ended run with its raw output and what that says; return its number. Either all of it is kept or nothing.
+        """Commit one ended run with its raw output and parsed result, and return its number. The commit is atomic.
 
-        `parsed`: what its output says, if that is known.
+        `parsed` is the parsed result, if known.
         """
         self._tried = None
         name, context = _how(record, run.cell)
@@ -283,10 +287,7 @@ class ResultFile:
         return run_id
 
     def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, Parsed]]) -> int:
-        """Commit runs that were captured elsewhere, all in one: run, record, what it printed, what that says.
-
-        Returns how many there were.
-        """
+        """Commit captured runs in one transaction (run, record, output, parsed result), and return their number."""
         count = 0
         self._tried = None
         with self._transaction() as db:
@@ -297,9 +298,10 @@ class ResultFile:
         return count
 
     def copy(self, target: Path) -> None:
-        """Copy all that is committed into a database that is empty, at one moment, though runs go on.
+        """Copy all committed data into an empty database, as of one moment, while runs continue.
 
-        Their commits wait meanwhile: so the target is not synced here. Raises sqlite3.Error where it cannot be written.
+        Commits of runs wait during the copy, so the copy is not synced. Raises sqlite3.Error if the target cannot be
+        written.
         """
         # nobody else knows the target, and its file system may lack locks
         with closing(sqlite3.connect(f"{target.absolute().as_uri()}?nolock=1", uri=True)) as new:
@@ -310,7 +312,7 @@ class ResultFile:
     # --- reading -----------------------------------------------------------------------------------------
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        """Return what a query finds. Raises Damaged where the file is, KeyboardInterrupt where a query that lasts is stopped."""
+        """Return the rows of a query. Raises Damaged for a damaged file, KeyboardInterrupt for a stopped query."""
         try:
             with database.watched(self._db, self.stopped):
                 return self._db.execute(query, values).fetchall()
@@ -318,7 +320,7 @@ class ResultFile:
             raise database.trouble(self.path, error) from error
 
     def _read(self, made: Callable[[Sequence[Any]], T], query: str) -> tuple[T, ...]:
-        """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write."""
+        """Return one value per row of a query. Raises Damaged for a row that pinsweep does not write."""
         try:
             with database.watched(self._db, self.stopped):
                 # one after the other: all of them are large
@@ -342,21 +344,21 @@ class ResultFile:
         return self._read(rows.session, f"SELECT {rows.SESSION} FROM session ORDER BY session")
 
     def last_session_of(self, experiments: Collection[str]) -> int | None:
-        """Return the last session, where it was of all these experiments (SHA-256); else None."""
+        """Return the last session if it has all these experiments (SHA-256), or None."""
         last = self._first("SELECT max(session) FROM session")[0]
         found = {digest for (digest,) in self._rows("SELECT sha256 FROM experiment WHERE session = ?", last)}
         return last if found.issuperset(experiments) else None
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
-        """Return every experiment text that was run on this file, in the order of their first run."""
+        """Return the texts of all experiments in this file, in the order of their first run."""
         return self._read(rows.experiment, f"SELECT {rows.EXPERIMENT} FROM experiment ORDER BY rowid")
 
     def cells(self) -> tuple[StoredCell, ...]:
-        """Return all cells, in the order in which they were first planned."""
+        """Return all cells, in the order of their first plan."""
         return self._read(rows.cell, f"SELECT {rows.CELL} FROM point ORDER BY rowid")
 
     def conditions(self) -> tuple[Conditions, ...]:
-        """Return under which conditions the cells were measured, each once."""
+        """Return the measuring conditions of the cells, without duplicates."""
         return self._read(
             rows.conditions,
             f"SELECT DISTINCT {rows.CONDITIONS} FROM run"
@@ -364,7 +366,7 @@ class ResultFile:
         )
 
     def superseded(self) -> frozenset[str]:
-        """Return the point_id of every cell that the text which its sweep was last run from no longer asks for."""
+        """Return the point_id of every cell that the latest text of its sweep no longer contains."""
         rows = self._rows(
             "SELECT point_id FROM (SELECT point_id, session, max(session) OVER (PARTITION BY sweep) AS newest"
             " FROM point JOIN experiment ON sha256 = experiment) WHERE session < newest"
@@ -375,13 +377,13 @@ class ResultFile:
         return self._read(rows.skipped, f"SELECT {rows.SKIPPED} FROM skipped ORDER BY sweep, point")
 
     def aliases(self) -> tuple[Alias, ...]:
-        """Return the cells that were others under another name; of files of before 0.2 none are known."""
+        """Return the cells that are equal to other cells. Files from before 0.2 have no aliases."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
             return ()
         return self._read(rows.alias, f"SELECT {rows.ALIAS} FROM alias ORDER BY rowid")
 
     def runs(self) -> tuple[RunRecord, ...]:
-        """Return every run, attempts included, in the order in which they were started."""
+        """Return all runs with their attempts, in start order."""
         lost = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
@@ -391,7 +393,10 @@ class ResultFile:
         return self._read(rows.run, f"SELECT {rows.RUN} FROM run ORDER BY run_id")
 
     def attempts(self) -> dict[tuple[str, int], Tried]:
-        """Return (point_id, repeat) → what was tried so far; a file that only this process writes is asked once between its runs."""
+        """Return (point_id, repeat) → earlier attempts.
+
+        The query is cached between runs if only this process writes the file.
+        """
         if self._tried is not None:
             return dict(self._tried)
         found = self._rows(
@@ -411,17 +416,19 @@ class ResultFile:
         return tried
 
     def disturbed_that_count(self) -> int:
-        """Return how many runs are good though something disturbed them, as `--allow-disturbed` lets them."""
+        """Return the number of disturbed runs that count as good because of `--allow-disturbed`."""
         disturbed = "CASE WHEN json_valid(counters) THEN json_array_length(counters, '$.reasons') > 0 END"
         return int(self._first(f"SELECT count(*) FROM run WHERE status = 'ok' AND {disturbed}")[0])
 
     def output(self, run_id: int, stream: str = "stdout") -> bytes:
-        """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
+        """Return the output of a run, byte for byte. Raises UserError if there is no such run."""
         return b"".join(self.output_pieces(run_id, stream, database.LONGEST_OUTPUT))
 
     def output_pieces(self, run_id: int, stream: str, piece_bytes: int = 1 << 20) -> Iterator[bytes]:
-        """Yield what a run printed in pieces: it may be as large as the memory. Raises UserError if there is no such run, Damaged, also
-        behind the last piece."""
+        """Yield the output of a run in pieces, because it may be as large as the memory.
+
+        Raises UserError if there is no such run. Raises Damaged, also after the last piece.
+        """
         with database.texts_up_to(self._db, database.LONGEST_OUTPUT + database.LONGEST_TEXT):
             row = self._first(
                 "SELECT zlib, size_bytes FROM output WHERE run_id = ? AND stream = ?", run_id, stream
@@ -438,7 +445,7 @@ class ResultFile:
         yield from database.output_pieces(self.path, f"run {run_id}, {stream}", packed, size, piece_bytes)
 
     def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
-        """Return what a run's output says. Raises ParseError if it cannot be read, Damaged."""
+        """Return the parsed result of a run. Raises ParseError if the output cannot be read, Damaged."""
         stored = self._stored(record.run_id).get(record.run_id)
         result = self._choose(record, cell, stored)
         if isinstance(result, ParseError):
@@ -448,7 +455,9 @@ class ResultFile:
     def parsed_runs(
         self, records: Iterable[RunRecord], cells: Mapping[str, Cell]
     ) -> dict[int, Parsed | ParseError]:
-        """Return what the outputs of the runs with numbers say, or why they cannot be read. cells: those of the runs, by point_id."""
+        """Return the parsed results of the runs with numbers, or their parse errors. cells: the cells of the runs, by
+        point_id.
+        """
         stored = self._stored()
         return {
             record.run_id: self._choose(record, cells[record.point_id], stored.pop(record.run_id, None))
@@ -466,13 +475,16 @@ class ResultFile:
             raise database.trouble(self.path, error) from error
 
     def _choose(self, record: RunRecord, cell: Cell, stored: readings.Reading | None) -> Parsed | ParseError:
-        """Return what is stored of a run if the present parser read it, else what that reads."""
+        """Return the stored result of a run if it is from the present parser. Otherwise parse the output."""
         if stored and stored[0] == _how(record, cell)[0]:
             return stored[1]
         return _attempt(lambda: readings.compact(self.parsed_anew(record, cell), self.path))
 
     def parsed_anew(self, record: RunRecord, cell: Cell) -> Parsed:
-        """Return what a run's output says, whatever is stored of it. Raises ParseError if it cannot be read."""
+        """Return the result of the present parser, and ignore the stored result.
+
+        Raises ParseError if the output cannot be read.
+        """
         name, context = _how(record, cell)
         self._parser(name, record)
         logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
@@ -482,7 +494,7 @@ class ResultFile:
         return parse_text(name, text, context)
 
     def _read_again(self) -> None:
-        """Store what the outputs say of runs of which an older pinsweep stored nothing, or what an older parser read."""
+        """Parse and store runs without a stored result, and runs with the result of an older parser."""
         query = (
             "SELECT run_id, parser, version FROM run LEFT JOIN reading USING (run_id) WHERE status IN (?, ?)"
         )
@@ -509,7 +521,7 @@ class ResultFile:
                     )
 
     def _parser(self, name: str, record: RunRecord) -> Parser:
-        """Return what reads a run's output. Raises ParseError where nothing here does: its extension is not installed."""
+        """Return the parser of a run. Raises ParseError if there is no parser, because an extension is not installed."""
         if name in parser_names():
             return get_parser(name)
         (programs,) = self._first("SELECT programs FROM session WHERE session = ?", record.session)
@@ -517,7 +529,10 @@ class ResultFile:
         raise ParseError("", extensions.lacking(name, str(recorded.get("extension", ""))))
 
     def _to_parse(self, run_id: int, stream: str) -> bytes:
-        """Return what a run printed. Raises ParseError for more than is parsed, without unpacking it: a KB may stand for 256 MB."""
+        """Return the output of a run.
+
+        Raises ParseError above the size limit, before unpacking, because 1 KB may expand to 256 MB.
+        """
         from parsers.text import why_too_large
 
         size = self._first("SELECT size_bytes FROM output WHERE run_id = ? AND stream = ?", run_id, stream)
@@ -533,7 +548,7 @@ class ResultFile:
 
 
 def _attempt(read: Callable[[], Parsed]) -> Parsed | ParseError:
-    """Return what is read, or why it cannot be."""
+    """Return the parsed result, or the parse error."""
     try:
         return read()
     except ParseError as error:
@@ -547,13 +562,13 @@ def _join(cell: Cell, outputs: Mapping[str, bytes]) -> str:
 
 
 def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
-    """Return (parser, context) for a run's output: the tool's own and the cell's options, but for what a capture says."""
+    """Return (parser, context) for a run's output, from the tool and the cell's options. A capture has precedence."""
     reading = record.capture.reading if record.capture else {}
     return str(reading.get("parser", cell.tool)), {**cell.options, **reading}
 
 
 def _apart_from_its_way(cell: Cell) -> str:
-    """Return what cells have in common that differ in the way they are measured alone (AS_NEW)."""
+    """Return a key that is equal for cells that differ only in the way of measuring (AS_NEW)."""
     options = {name: value for name, value in cell.options.items() if name != AS_NEW}
     return canonical_json({**cell.canonical(), "options": options})
 
@@ -584,9 +599,9 @@ def _insert_run(
 
 
 def open_result(path: Path, *, known: bool = False) -> ResultFile:
-    """Open a result file for reading; nothing is written. Raises UserError if it is none, Damaged.
+    """Open a result file for reading, without any write. Raises UserError for another kind of file, Damaged.
 
-    `known`: it was opened a moment ago; its pages, hundreds of MB of a large one, are not looked at again.
+    `known`: the file was opened a moment ago, so its pages are not checked again. A large file has hundreds of MB.
     """
     if path.is_dir():
         raise UserError(str(path), "a folder, not a result file", f"name the files in it, say {path}/*.db")
@@ -604,9 +619,9 @@ def open_result(path: Path, *, known: bool = False) -> ResultFile:
 
 
 def open_begun(path: Path) -> ResultFile | None:
-    """Open a file that is to be continued, for reading; None where it is still to be made, or its making was cut short.
+    """Open a file to continue for reading, or return None if it is missing or its creation was interrupted.
 
-    Raises UserError if it is something else.
+    Raises UserError for another kind of file.
     """
     try:
         if path.stat().st_size == 0:
@@ -617,10 +632,10 @@ def open_begun(path: Path) -> ResultFile | None:
 
 
 def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> ResultFile:
-    """Open a result file for runs, make it if it is not there, and keep others from running into it.
+    """Open a file for writing runs, create it if missing, and lock it against other pinsweep processes.
 
-    What a creation that was cut short has left counts as not there. `stopped` is asked while a query lasts. Raises UserError if
-    it is another kind of file, or if another pinsweep is at work on it; Damaged.
+    The remainder of an interrupted creation counts as missing. A query calls `stopped` regularly. Raises UserError if
+    it is another kind of file or another pinsweep uses it, and Damaged.
     """
     try:
         if path.exists() and not path.is_file():
@@ -663,7 +678,7 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
 
 
 def _opened(path: Path, *, known: bool = False) -> ResultFile | None:
-    """Open a file that is there, for reading; None if nothing is in it."""
+    """Open an existing file for reading, or return None if the file is empty."""
     connection = None
     try:
         if not known:
@@ -706,7 +721,7 @@ def _placement_json(placement: Placement) -> str:
 
 
 def _options(options: Mapping[str, Any]) -> str:
-    """Return options by name; what they hold (the metrics of a command) stays in the order of the experiment."""
+    """Return options by name. A nested value (the metrics of a command) keeps the order of the experiment."""
     return _AS_IT_IS.encode({name: options[name] for name in sorted(options)})
 
 

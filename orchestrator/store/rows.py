@@ -1,8 +1,9 @@
-"""Rows of a result file to values. Pure.
+"""Convert rows of a result file to values. Pure.
 
-Anybody can write such a file, and a disk can turn its bits. SQLite holds the types of columns; here each text of JSON is held against a shape.
-Each function raises ValueError, TypeError, KeyError, OverflowError or RecursionError for a row that pinsweep does not write. Words that rows have
-in common are kept once: a hundred thousand runs have some hundred of them.
+A stranger can write such a file, and a disk error can change bits. SQLite checks the types of columns. This module
+checks each JSON text against a shape. Each function raises ValueError, TypeError, KeyError, OverflowError or
+RecursionError for a row that pinsweep does not write. Repeated words are stored once in memory, because 100,000 runs
+have about 100 different words.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Session:
 
     @property
     def topology(self) -> Topology | None:
-        """The machine as the session recorded it, None if it recorded none that can be read."""
+        """Return the recorded machine, or None if there is no readable record."""
         return _topology(self.topology_text)
 
     @property
@@ -71,7 +72,7 @@ def _topology(text: str) -> Topology | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCell:
-    """A cell with what the reader of a result needs beside it."""
+    """A cell with the additional data for readers of a result."""
 
     cell: Cell
     sweep_title: str
@@ -82,7 +83,7 @@ class StoredCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """How runs of a cell that came to their end were measured."""
+    """The measuring conditions of ended runs of a cell."""
 
     point_id: str
     session: int
@@ -126,8 +127,11 @@ _COUNTERS: Final = {
 
 
 def _fits(value: object, shape: Any) -> bool:  # noqa: ANN401 (as the next line says)
-    """Tell whether a value of JSON is of a shape: a type; one of several (tuple); a list of one shape, or of as many items; an object, in
-    which names with "?" may lack and "*", the last, is for any other."""
+    """Return whether a JSON value has a shape.
+
+    A tuple is a choice of types. A list has one shape for all items, or one shape per item. In an object, names with
+    "?" are optional and "*", the last name, matches all other names.
+    """
     if isinstance(shape, tuple):
         return type(value) in shape or any(_fits(value, one) for one in shape if not isinstance(one, type))
     if isinstance(shape, list):
@@ -169,7 +173,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse
 
 
 def _json(text: str, shape: Any = _OBJECT) -> Any:  # noqa: ANN401 (as the shape says)
-    """Return what a text of JSON holds."""
+    """Return the value of a JSON text."""
     value = _DECODER.decode(text)
     if "\\u" in text:  # half of a surrogate pair is no character
         json.dumps(value, ensure_ascii=False).encode()
@@ -179,7 +183,7 @@ def _json(text: str, shape: Any = _OBJECT) -> Any:  # noqa: ANN401 (as the shape
 
 
 def _object(text: str, shape: Any = _OBJECT) -> dict[str, Any]:  # noqa: ANN401 (see `_fits`)
-    """Return a JSON object, its keys shared with others."""
+    """Return a JSON object that shares its keys with other objects."""
     return {sys.intern(key): item for key, item in _json(text, shape).items()}
 
 
@@ -194,8 +198,10 @@ _environment = functools.lru_cache(maxsize=1 << 10)(lambda text: _object(text, {
 
 
 class Packed(Mapping[str, Any]):
-    """A JSON object that was looked at when it was read, and stays a text: a run has three that few readers want, and as dictionaries
-    they are five times as large."""
+    """A JSON object that was checked on reading and is stored as text.
+
+    A run has three, and few readers need them. As dictionaries they would be five times as large.
+    """
 
     __slots__ = ("_text",)
 
@@ -249,7 +255,7 @@ def session(row: Sequence[Any]) -> Session:
 
 
 def programs(text: str) -> dict[str, dict[str, Any]]:
-    """Return tool → what is recorded of its program."""
+    """Return tool → the recorded program."""
     return _object(text, _PROGRAMS)
 
 
@@ -258,7 +264,9 @@ def experiment(row: Sequence[Any]) -> StoredExperiment:
 
 
 def cell(row: Sequence[Any]) -> StoredCell:
-    """Return a cell. Its `point_id` is a hash of what it is: runs of another one would stand under its name."""
+    """Return a cell. `point_id` must be the hash of the cell, because otherwise runs of another cell would appear under
+    its name.
+    """
     options = {name: tuple(of) if isinstance(of, list) else of for name, of in _object(row[4]).items()}
     place = None if row[5] is None else Place(**_object(row[5], _PLACE))
     found = Cell(sweep=row[1], tool=row[3], options=options, place=place, axes=_words(row[6]))
@@ -271,7 +279,7 @@ def cell(row: Sequence[Any]) -> StoredCell:
 
 @functools.lru_cache(maxsize=256)
 def _placement(text: str | None) -> Placement | None:
-    """Return a placement; what an older file does not say is empty."""
+    """Return a placement. Fields that an older file lacks are empty."""
     if not text:
         return None
     raw = _object(text, _PLACEMENT)

@@ -1,7 +1,7 @@
-"""One module per tool: its options, its command line, its version, what it would write, how long it takes.
+"""Define the tools, one module per tool: options, command line, version, written files and duration.
 
-A tool's module holds `TOOL`, an instance of a subclass of `Tool`, and is found by its name. It is pure: a Site has
-all that it must know about the machine. The parser of the same name (package `parsers`) reads what the tool prints.
+A tool's module has `TOOL`, an instance of a subclass of `Tool`, and is found by its name. The module is pure, because a
+Site has all needed facts about the machine. The parser with the same name (package `parsers`) reads the tool's output.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _KINDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a tool, under the tool's own name.
+    """An option of a tool, under the tool's name.
 
-    `inner`: a list is not an axis but one process that sweeps it by itself (MLC's delays, IMB's message sizes).
+    `inner`: a list is not an axis, because one process sweeps the list (MLC's delays, IMB's message sizes).
     """
 
     kind: Kind
@@ -57,7 +57,7 @@ class Option:
     fields: Mapping[str, Option] = field(default_factory=dict)  # keys of the mappings that a mapping holds
 
     def problem(self, value: Any) -> str | None:  # noqa: ANN401 (whatever YAML holds)
-        """Return what is wrong with one resolved value, or None."""
+        """Return the mistake in one resolved value, or None."""
         if self.kind == "flag":
             return (
                 None if isinstance(value, bool) or value in (0, 1) else f"{value!r} is neither true nor false"
@@ -91,7 +91,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """An executable that was found: what will run, and everything that says which one it was."""
+    """An installed executable, with all fields that identify it."""
 
     name: str  # "fio", "mlc", "stream", "IMB-MPI1", "memlat"
     path: str
@@ -106,7 +106,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """What a program needs beside its path, and what is worth recording of it: fields of its `Program`."""
+    """The requirements and recorded facts of a program, as fields of `Program`."""
 
     env: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Probed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """How a tool finds out about its program: `run` returns what a command prints, `setting` what the user has set."""
+    """Access to the machine for a tool. `run` returns the output of a command. `setting` returns a user setting."""
 
     run: Callable[[tuple[str, ...]], str]
     setting: Callable[[str], str]
@@ -123,7 +123,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Everything a tool may know about where its command will run; the same for all tools of a plan."""
+    """All facts that a tool may use about the place of its command. All tools of a plan have the same Site."""
 
     topology: Topology
     numactl: str  # path; empty where numactl is absent and no placement can be given
@@ -147,8 +147,7 @@ class Site:
     )  # the same by NUMA node, as far as it is known
 
     def memory_for(self, placement: Placement | None) -> int | None:
-        """Return the bytes that a run may have: of the nodes that its memory is bound to, and of no others. None:
-        not known."""
+        """Return the bytes available to a run, only on the nodes that its memory is bound to. None if unknown."""
         sizes = {n.os_index: n.memory_bytes for n in self.topology.numa_nodes if n.memory_bytes is not None}
         known = self.node_memory or sizes
         memory = self.topology.numbers().get("memory")
@@ -165,7 +164,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a tool asks to be started."""
+    """The start request of a tool."""
 
     argv: tuple[str, ...]
     estimate_s: float  # wall time, start to exit
@@ -182,7 +181,10 @@ class Command:
 
 
 class Refused(Exception):
-    """This machine or this user cannot run the cell: it is skipped with the reason, or an error under --strict."""
+    """This machine or this user cannot run the cell.
+
+    The cell is skipped with the reason. With --strict this is an error.
+    """
 
 
 Problem = tuple[str, str] | tuple[str, str, str]
@@ -190,7 +192,7 @@ Problem = tuple[str, str] | tuple[str, str, str]
 
 
 class Tool(ABC):
-    """A tool, with what holds of most tools. A subclass defines `command`, and what is different."""
+    """A tool, with defaults for most tools. A subclass defines `command` and the differences."""
 
     PROGRAMS: tuple[str, ...] = ()
     """Names to look for on PATH, the preferred first."""
@@ -221,32 +223,33 @@ class Tool(ABC):
 
     @abstractmethod
     def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-        """Return the command line. Raises Refused where it cannot be given on this site."""
+        """Return the command line. Raises Refused if the cell cannot run on this site."""
 
     def options(self) -> Mapping[str, Option]:
         """Return every option an experiment may set."""
         return self.OPTIONS
 
     def problems(self, options: Mapping[str, Any]) -> Sequence[Problem]:  # noqa: ARG002
-        """Return the mistakes that only the options together show. Each alone is checked by its Option."""
+        """Return mistakes in combinations of options. Option checks single values."""
         return ()
 
     def shape(self, options: Mapping[str, Any]) -> tuple[Threads, int]:  # noqa: ARG002
-        """Return (threads per process, processes) that the placement must hold. Threads: None for any number,
-        "cores" for one per core."""
+        """Return (threads per process, processes) for the placement.
+
+        Threads are None for any number, and "cores" for one thread per core.
+        """
         return None, 1
 
     def default_place(self, options: Mapping[str, Any]) -> Place | None:  # noqa: ARG002
-        """Return where a cell runs that names no place; None where the tool places itself or nothing is to be
-        pinned."""
+        """Return the default place of a cell. None if the tool places itself or must not be pinned."""
         return Place(name="all", cpus="all", memory="any")
 
     def busy_threads(self, options: Mapping[str, Any]) -> int:  # noqa: ARG002
-        """Return how many threads compute from start to end, waiting for nothing; 0: it may wait."""
+        """Return the number of threads that compute without waiting, from start to end. 0 if the tool may wait."""
         return 0
 
     def version_argv(self, path: str) -> tuple[str, ...]:
-        """Return the command that prints the version; empty where nothing is to be started for it."""
+        """Return the command that prints the version. Empty if no program must be started."""
         return (path, "--version")
 
     def version(self, text: str) -> str:  # noqa: ARG002
@@ -254,24 +257,23 @@ class Tool(ABC):
         return ""
 
     def probe(self, path: str, ask: Ask) -> Probed | str:  # noqa: ARG002
-        """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the
-        machine."""
+        """Return further facts about the program at `path`, or why it cannot be started. I/O."""
         return Probed()
 
     def library_env(self, path: str) -> Mapping[str, str]:  # noqa: ARG002
-        """Return the environment in which the program at `path` finds the libraries that were installed with it."""
+        """Return the environment that the program at `path` needs to load its installed libraries."""
         return {}
 
     def complaint(self, parsed: Parsed, cell: Cell) -> str:  # noqa: ARG002
-        """Return why an output without a fatal flag is still not what was asked for, or ""."""
+        """Return why an output without a fatal flag differs from the request, or ""."""
         return ""
 
     def captured_options(self, given: Mapping[str, Scalar], parsed: Parsed) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the options of a captured run as an experiment writes them; `given`: what its text tells by itself."""
+        """Return the options of a captured run as an experiment writes them. `given` has the options from its text."""
         return given
 
     def default_options(self, given: Mapping[str, Any], parsed: Parsed) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the options of a captured run that its command line leaves to the tool, with the tool's own values."""
+        """Return the tool's default values for options that a captured run's command line omits."""
         return {}
 
     def implied_options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
@@ -280,12 +282,14 @@ class Tool(ABC):
         return {}
 
     def canonical(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return options in one spelling (4k and 4096 are equal), without those that change nothing. For comparing
-        only."""
+        """Return options in one spelling (4k and 4096 are equal), without options that have no effect.
+
+        Only for comparisons.
+        """
         return options
 
     def canonical_command(self, words: Sequence[str]) -> Sequence[str]:
-        """Return a command line with its options in one order. For comparing only."""
+        """Return a command line with its options in one order. Only for comparisons."""
         return words
 
 
@@ -297,7 +301,7 @@ def tool_names() -> tuple[str, ...]:
 
 @functools.cache
 def get_tool(name: str) -> Tool:
-    """Return the tool of that name. Raises UserError if there is none."""
+    """Return the tool of a name. Raises UserError for an unknown name."""
     if name not in tool_names():
         raise UserError(name, "no tool of that name", extensions.why_not(name) or tools_known())
     tool: Tool = importlib.import_module(f"{__name__}.{name}").TOOL

@@ -1,8 +1,8 @@
-"""Which MPI an IMB belongs to, and what starts its processes. `find_mpi` asks the machine; the rest is pure.
+"""Find the MPI of an IMB program and its launcher. `find_mpi` asks the machine, and the other functions are pure.
 
-Several MPIs on one machine are usual, and a launcher of the wrong one still exits with 0: each process finds no
-partner and runs alone ("invalid for 1 processes", or a collective of one). So the library decides: the loader says
-which one the program is linked with, and the launcher is looked for beside that library first.
+A machine often has several MPIs. A launcher of the wrong MPI still exits with 0, because each process finds no partner
+and runs alone ("invalid for 1 processes", or a collective of one). So the library decides. The loader shows the
+program's MPI library, and the launcher is first searched near the library.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mpi:
-    """What starts the processes of a program."""
+    """The launcher of a program's processes."""
 
     launcher: str  # path
     name: str  # "Open MPI 4.1.4"
@@ -68,7 +68,7 @@ class Mpi:
 
 
 def flavour(text: str) -> tuple[str, str]:
-    """Read (family, version) out of what `mpirun --version` printed; ("", "") if it is none that is known."""
+    """Return (family, version) from the output of `mpirun --version`, or ("", "") for an unknown program."""
     for family, pattern in _VERSIONS:
         if found := pattern.search(text):
             return family, found[1]
@@ -76,9 +76,9 @@ def flavour(text: str) -> tuple[str, str]:
 
 
 def library(ldd: str, holds: Callable[[str, bytes], bool]) -> Library | None:
-    """Read the MPI library out of what `ldd` printed; None if there is none (static, or a script).
+    """Return the MPI library from the output of `ldd`. None for a static program or a script.
 
-    `holds` tells whether a file has some bytes in it: Intel MPI and MPICH share their file names.
+    `holds` returns whether a file contains some bytes, because Intel MPI and MPICH have equal file names.
     """
     links = {
         words[0].rpartition("/")[2]: words[2] if words[1:2] == ["=>"] and words[2].startswith("/") else ""
@@ -96,7 +96,10 @@ def library(ldd: str, holds: Callable[[str, bytes], bool]) -> Library | None:
 
 
 def starts(launcher: str, family: str) -> bool:
-    """Tell whether a launcher of one family starts programs of another: MPICH and Intel MPI do, each the other's."""
+    """Return whether a launcher of one family can start programs of another.
+
+    MPICH and Intel MPI start each other's programs.
+    """
     return launcher == family or {launcher, family} == {MPICH, INTEL_MPI}
 
 
@@ -104,9 +107,9 @@ def starts(launcher: str, family: str) -> bool:
 
 
 def find_mpi(program: str, asked: str = "") -> Mpi | str:
-    """Return what starts `program`, or why nothing does. `asked`: the launcher that the user named.
+    """Return the launcher of `program`, or the reason why there is none. `asked` is the launcher that the user named.
 
-    Raises UserError if what the user named cannot start it.
+    Raises UserError if the user's launcher cannot start the program.
     """
     env = own_library(program)
     linked = library(_say(("ldd", program), env), _holds)
@@ -147,8 +150,7 @@ def _mpi(path: str, family: str, version: str, linked: Library | None, env: Mapp
 
 
 def own_library(program: str) -> dict[str, str]:
-    """Return LD_LIBRARY_PATH where an MPI library lies beside the program as in a wheel: bin/IMB-MPI1,
-    lib/libmpi.so.12."""
+    """Return LD_LIBRARY_PATH for an MPI library in the same wheel as the program: bin/IMB-MPI1, lib/libmpi.so.12."""
     folder = Path(program).parent
     if (folder / "mpiexec.hydra").exists():
         for library in (folder.parent / "lib", folder.parent / "lib" / "release"):  # the wheel; oneAPI
@@ -159,7 +161,7 @@ def own_library(program: str) -> dict[str, str]:
 
 
 def _candidates(program: str, linked: Library | None) -> Iterator[str]:
-    """Yield launchers: beside the library (lib/, lib/release/, lib64/openmpi/lib/ …), beside the program, on PATH."""
+    """Yield launchers near the library (lib/, lib/release/, lib64/openmpi/lib/ …), near the program, and on PATH."""
     every = dict.fromkeys(name for names in LAUNCHERS.values() for name in names)
     names = LAUNCHERS[linked.family] if linked else tuple(every)
     folders = [str(Path(program).parent), *os.environ.get("PATH", os.defpath).split(os.pathsep)]
@@ -176,10 +178,10 @@ def _candidates(program: str, linked: Library | None) -> Iterator[str]:
 
 
 def _executable(name: str, folder: str | None = None) -> str:
-    """Return the path of an executable, its folder's symbolic links followed, or "".
+    """Return the path of an executable with its folder's symbolic links resolved, or "".
 
-    By its path Open MPI's launcher knows where the rest of it is: from /bin/mpirun, where /bin is a link to /usr/bin,
-    it takes that for / and gives up.
+    Open MPI's launcher finds its other files by its path. From /bin/mpirun, with /bin a link to /usr/bin, it would use
+    / as its prefix and fail.
     """
     path = planted.which(name, path=folder, hint="if you mean it: PINSWEEP_MPIRUN=PATH")
     return str(Path(path).parent.resolve() / Path(path).name) if path else ""
@@ -197,6 +199,6 @@ def _holds(path: str, text: bytes) -> bool:
 
 
 def _say(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """Return what a program prints; empty if it does not answer."""
+    """Return the output of a program, or empty if there is no answer."""
     said = ask(argv, timeout_s=10, env={**os.environ, **env})
     return (said.stdout + b"\n" + said.stderr).decode("utf-8", "replace") if said else ""

@@ -1,7 +1,7 @@
-"""Any program: a command line with `{axis}` placeholders, and metrics named by regular expressions or JSON paths.
+"""Run any program: a command line with `{axis}` placeholders, and metrics from regular expressions or JSON paths.
 
-The command is split into words first and filled in afterwards, so a value is always one word, or part of one: no
-shell reads it.
+The command is split into words first, and the values are inserted after that. So a value is one word or a part of one
+word, and no shell reads it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _operator(command: str) -> str:
 
 
 def fill(word: str, values: Mapping[str, Any]) -> str:
-    """Replace `{name}` by its value; `{{` and `}}` are braces. Raises BadPlaceholder for anything else in braces."""
+    """Replace `{name}` by its value. `{{` and `}}` are braces. Raises BadPlaceholder for other text in braces."""
     parts = []
     for literal, name, spec, conversion in _pieces(word):
         parts.append(literal)
@@ -66,7 +66,7 @@ _BRACES: Final = "{name} is the value of the axis or option of that name; for a 
 
 
 class BadPlaceholder(ValueError):
-    """What stands in braces, or a brace alone, is no placeholder of this cell."""
+    """The text in braces, or a single brace, is not a placeholder of this cell."""
 
     def __init__(self, what: str, hint: str = _BRACES) -> None:
         super().__init__(what)
@@ -74,8 +74,7 @@ class BadPlaceholder(ValueError):
 
 
 def _pieces(word: str) -> list[tuple[str, str | None, str | None, str | None]]:
-    """Return (text, name in the braces behind it, format, conversion). Raises BadPlaceholder where a brace has no
-    partner."""
+    """Return (text, name in the following braces, format, conversion). Raises BadPlaceholder for a single brace."""
     try:
         return list(string.Formatter().parse(word))
     except ValueError:
@@ -155,8 +154,7 @@ matrix:
     }
 
     def canonical(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options with units in one spelling, without titles, and without `seconds` where only the plan
-        goes by it."""
+        """Return the options with units in one spelling, without titles. `seconds` is omitted if only the plan uses it."""
         env = {name: str(value) for name, value in (options.get("env") or {}).items()}
         out: dict[str, Any] = {
             name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()

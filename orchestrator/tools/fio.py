@@ -1,12 +1,12 @@
-"""fio: one job per cell, on a scratch file of pinsweep's, or on what the experiment names in `filename`.
+"""Run fio: one job per cell, on a scratch file of pinsweep or on the experiment's `filename`.
 
-What may be written to is decided here and nowhere else:
+Only this module decides about writes:
 
-- without `filename`, fio works on a scratch file that pinsweep makes, fills and removes;
-- a file of the user's is read only, never written;
-- a device is read only unless the user named it with --allow-write on this very command line.
+- without `filename`, fio uses a scratch file that pinsweep makes, fills and removes
+- a user's file is only read
+- a device is only read, unless the user names it with --allow-write on this command line
 
-Every job on something that is not ours gets `--readonly`, so that fio itself refuses what we have overlooked.
+Every job on a foreign file or device gets `--readonly`, so that fio also refuses to write.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _catalogue() -> Mapping[str, Mapping[str, Any]]:
 
 @functools.cache
 def known() -> frozenset[str]:
-    """Return the names of all options that fio has in a job, with their aliases."""
+    """Return the names and aliases of all fio job options."""
     return frozenset(name.replace("-", "_") for name in (*_catalogue(), *_aliases()))
 
 
@@ -247,7 +247,10 @@ def _unaligned(options: Mapping[str, Any]) -> list[Problem]:
 
 
 def _misread(name: str, entry: Mapping[str, Any], text: str) -> tuple[str] | tuple[str, str] | None:
-    """Say what fio would read otherwise than it is written, and what to write."""
+    """Return the mistake in a value that fio would read in another way, and a hint if there is one.
+
+    None without a mistake.
+    """
     kind = {"bsrange": "range", "bssplit": "split", "cmdprio_bssplit": "split"}.get(name, entry["kind"])
     if kind in ("seconds", "microseconds"):
         for part in re.split("[-:]", text) if name == "startdelay" else [text]:  # a range: a delay by chance
@@ -295,7 +298,10 @@ def _canonical(name: str) -> str:
 
 
 def seconds(text: str, kind: str = "seconds") -> float | None:
-    """Read a time as fio does: plain numbers are of its kind, seconds or microseconds. None if it is no time."""
+    """Return a time as fio reads it.
+
+    A plain number is in the option's unit, seconds or microseconds. None for an invalid time.
+    """
     match = _TIME.fullmatch(text.strip())
     unit = "us" if kind == "microseconds" else "s"
     return float(match[1]) * _TIME_UNITS[(match[2] or unit).lower()] if match else None
@@ -325,7 +331,7 @@ def direction(options: Mapping[str, Any]) -> str:
 
 
 def writes(options: Mapping[str, Any]) -> bool:
-    """Tell whether a job writes or trims. randrw, rw and trims do."""
+    """Return whether a job writes or trims. randrw, rw and the trim modes do."""
     return direction(options) not in READS
 
 
@@ -354,8 +360,7 @@ def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
 
 
 def _is_compressible(given: Mapping[str, Any]) -> bool:
-    """Tell whether a job that writes leaves other bytes than random ones: its buffers are of the experiment's, or it
-    trims."""
+    """Return whether a job leaves data that is not random, because the experiment sets its buffers or the job trims."""
     own = ("zero_buffers", "buffer_", "scramble_", "dedupe_", "verify")
     return (
         "trim" in direction(given)
@@ -432,8 +437,10 @@ _NOT_THE_CELL: Final = frozenset(
 
 
 def _size(text: str) -> int | str:
-    """Return a size as pinsweep's own cells have it: `4096B`, `4K`, `4kB` and `4KiB` are "4k". A list or a range
-    stays as it is."""
+    """Return a size in the spelling of pinsweep's cells: `4096B`, `4K`, `4kB` and `4KiB` are "4k".
+
+    A list or a range is unchanged.
+    """
     try:
         return size_value(size_bytes(re.sub("(?<=[kmgtpKMGTP])[bB]$", "", text)))  # fio's kB is 1024 bytes
     except ValueError:
@@ -460,11 +467,11 @@ matrix:                    # every combination is a cell
 """
 
     def options(self) -> Mapping[str, Option]:
-        """Return fio's own options and their aliases, except those with a `_reason`."""
+        """Return fio's options and aliases, except options with a `_reason`."""
         return _options()
 
     def problems(self, options: Mapping[str, Any]) -> list[Problem]:
-        """Check numbers, times and what only the options together show. `options` are those of one cell."""
+        """Return mistakes in numbers, times and combinations of options. `options` are the options of one cell."""
         return list(_problems(options))
 
     def canonical(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -473,10 +480,11 @@ matrix:                    # every combination is a cell
         return {_canonical(name): _plain(_canonical(name), value) for name, value in options.items()}
 
     def canonical_command(self, words: Sequence[str]) -> Sequence[str]:
-        """Return the words with the options of each section (`--name` begins one) sorted; of those that are repeated
-        the last.
+        """Return the words with the options of each section sorted (`--name` begins a section).
 
-        Of a single section those before its name hold for it, too.
+        Only the last of repeated options remains.
+
+        If there is only one section, options before its name belong to it.
         """
         program = next((i for i, word in enumerate(words) if PurePath(word).name == "fio"), len(words))
         options = words[program + 1 :]
@@ -493,10 +501,10 @@ matrix:                    # every combination is a cell
         return (*words[: program + 1], *ordered)
 
     def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-        """Build one fio job.
+        """Return one fio job.
 
-        Raises UserError where it would write to what is not ours and nobody allowed it; Refused where what it would
-        read is not here, or this fio lacks an option.
+        Raises UserError if fio would write to a foreign file or device without the user's permission. Raises Refused if
+        an input is missing, or if this fio lacks an option.
         """
         given = dict(cell.options)
         known = program.notes.get("cmdhelp", "").split()

@@ -1,7 +1,7 @@
-"""Intel MPI Benchmarks under Intel MPI, Open MPI or MPICH: one numactl per rank, never one mask for all.
+"""Run Intel MPI Benchmarks under Intel MPI, Open MPI or MPICH, with one numactl per rank.
 
-`mpirun -np 2 hwloc-bind core:0 core:7 IMB-MPI1` binds both ranks to the union of the two cores. Here each rank is
-started by a numactl of its own, and the library's own pinning is switched off so that it cannot fight it.
+`mpirun -np 2 hwloc-bind core:0 core:7 IMB-MPI1` binds both ranks to the union of the two cores. Here a separate numactl
+starts each rank, and the pinning of the MPI library is off, so that the two do not conflict.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _ROW_S = 0.05  # what one message size takes, roughly, at IMB's own number of re
 
 
 def _launcher(flavour: str, processes: int, *, root: bool) -> tuple[list[str], dict[str, str]]:
-    """Return (arguments, environment) that keep an MPI from pinning, and on this host.
+    """Return (arguments, environment) that disable MPI pinning and restrict MPI to this host.
 
-    Inside a batch job every one of them would spread the processes over the job's nodes, with one pinsweep on each
-    of them: so the job is kept from it. As many slots as processes: Open MPI counts cores, and processes beyond them
-    yield the CPU at each turn, which is another latency.
+    In a batch job, every MPI would distribute processes over the nodes of the job, and each node has a pinsweep. So MPI
+    must ignore the job. There are as many slots as processes, because Open MPI counts cores. Processes beyond the slots
+    would yield the CPU in each polling loop, which changes the latency.
     """
     launcher = flavour.rpartition("started by ")[2]
     if launcher.startswith("Open MPI"):
@@ -162,7 +162,9 @@ matrix:
         )
 
     def version_argv(self, path: str) -> tuple[str, ...]:  # noqa: ARG002
-        """Nothing to start: even for -help IMB joins its MPI, up to a second; Open MPI 5 leaves 16 MiB in /dev/shm."""
+        """Return an empty command. IMB initialises MPI even for -help, which takes up to 1 s, and Open MPI 5 leaves 16
+        MiB in /dev/shm.
+        """
         return ()
 
     def version(self, text: str) -> str:
@@ -170,7 +172,7 @@ matrix:
         return match[1] if match else ""
 
     def probe(self, path: str, ask: Ask) -> Probed | str:
-        """Find the launcher that belongs to the program's MPI library, and what they need to start."""
+        """Return the launcher of the program's MPI library and the environment for both."""
         found = _mpi.find_mpi(path, ask.setting("mpirun"))
         if isinstance(found, str):
             return found
@@ -178,11 +180,14 @@ matrix:
         return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
 
     def library_env(self, path: str) -> dict[str, str]:
-        """Return what a program needs to find the MPI library that was installed with it."""
+        """Return the environment that a program needs to find an MPI library in the same installation."""
         return _mpi.own_library(path)
 
     def complaint(self, parsed: Parsed, cell: Cell) -> str:
-        """IMB exits with 0 after a misspelt name, having run everything, and when nothing joins its processes."""
+        """Return why an IMB output differs from the request.
+
+        IMB exits with 0 after a misspelt name or without a working launcher.
+        """
         runs = parsed.facts.get("runs", 1)
         if runs != 1:
             return f"the processes did not find each other: {runs} separate runs, as under the mpirun of another MPI"

@@ -1,8 +1,8 @@
-"""Intel Memory Latency Checker, or our own `memlat` in its place: same options, same tables, another banner.
+"""Run Intel Memory Latency Checker, or the built-in kernel `memlat` with the same options and tables.
 
-Options carry MLC's letters (`l` the stride, `W` the traffic type, `d` one delay). `delays` is an inner axis: one
-process measures them all, by a delay file (-g). MLC pins its own threads, so the placement is given twice: to
-numactl, for the process and its memory, and to MLC by -c (latency thread), -k (load threads) and -j (memory).
+Options have MLC's letters (`l` is the stride, `W` the traffic type, `d` one delay). `delays` is an inner axis, because
+one process measures all delays with a delay file (-g). MLC pins its threads. So numactl gets the placement of the
+process and its memory. MLC gets the placement with -c (latency thread), -k (load threads) and -j (memory).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FIRST_TOUCH_B_S = (
 
 
 def _buffer_bytes(value: Any) -> int | None:  # noqa: ANN401
-    """Return the bytes of `b`: KiB as MLC counts them, or a size with a suffix; None if it is neither."""
+    """Return the bytes of `b`: KiB in MLC's units, or a size with a suffix. None if invalid."""
     text = str(value)
     try:
         return size_bytes(f"{text}k" if re.fullmatch("[0-9]+", text) else text)
@@ -131,7 +131,7 @@ matrix:
         return None if options["mode"] in PLACES_ITSELF else super().default_place(options)
 
     def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
-        """Build the command line. Raises Refused where a loaded latency would have no load."""
+        """Return the command line. Raises Refused for a loaded latency without load threads."""
         given, mode = cell.options, str(cell.options["mode"])
         notes: tuple[str, ...] = ()
         if program.stand_in:
@@ -173,12 +173,12 @@ matrix:
         return Command(argv=(*prefix, *argv), estimate_s=estimate_s, scratch=scratch, notes=notes)
 
     def version(self, text: str) -> str:
-        """Return the version of a banner: MLC answers an unknown option, such as --version, with its banner."""
+        """Return the version in a banner. MLC prints its banner for an unknown option such as --version."""
         found = re.search(r"Checker.* v([^\n]*)$|^pinsweep memlat (\S+)", text, re.MULTILINE)
         return (found[1] or found[2]).strip() if found else ""
 
     def complaint(self, parsed: Parsed, cell: Cell) -> str:
-        """Return whether a delay that was asked for has no row, or two."""
+        """Return a message if the measured delays differ from the requested delays, or "" if they are equal."""
         requested = cell.options.get("delays")
         counted = "bandwidth" if cell.options.get("T") else "latency"
         measured = tuple(row.get("delay") for row in parsed.measured() if row.metric == counted)
@@ -187,7 +187,7 @@ matrix:
         return ""
 
     def captured_options(self, given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
-        """Return the options of a captured run, read off its command line."""
+        """Return the options of a captured run from its command line."""
         command = command_options(str(parsed.facts.get("command_line") or ""))
         out: dict[str, Any] = dict(given)
         out |= {name: int(command[name]) for name in ("l", "d", "D") if command.get(name, "").isdigit()}
@@ -239,8 +239,10 @@ def _problems(options: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _placed(mode: str, placement: Placement, *, alone: bool) -> list[str]:
-    """Return the options that place MLC's threads. `alone`: without a latency thread. Raises Refused for a load
-    without a CPU."""
+    """Return the options that place MLC's threads.
+
+    `alone`: without a latency thread. Raises Refused for a load without a CPU.
+    """
     group, letters = placement.groups[0], _PLACED.get(mode, "")
     argv, load = [], group.cpus
     if "c" in letters and not alone:
@@ -258,9 +260,11 @@ def _placed(mode: str, placement: Placement, *, alone: bool) -> list[str]:
 def _estimate(
     mode: str, given: Mapping[str, Any], delays: int, threads: int, site: Site, program: Program
 ) -> float:
-    """Return seconds: MLC takes -t per point after a start of some seconds; a matrix has a point per pair of nodes.
+    """Return the estimated seconds.
 
-    memlat's own buffers grow with the caches, and the kernel needs its time to give that memory out.
+    MLC takes -t per point after a start of some seconds, and a matrix has a point per node pair.
+
+    The buffers of memlat grow with the caches, and the kernel needs time to allocate them.
     """
     nodes = max(1, site.topology.numbers().get("numa_nodes", 1))
     points, fills = {
@@ -280,7 +284,7 @@ def _estimate(
 
 
 def _memlat_bytes(given: Mapping[str, Any], threads: int, site: Site) -> tuple[int, int]:
-    """Return (latency thread's buffer, each load thread's) as memlat sizes them where -b does not."""
+    """Return (buffer of the latency thread, buffer of each load thread) in memlat's default size without -b."""
     if buffer := _buffer_bytes(given["b"]) if "b" in given else None:
         return buffer, buffer
     caches = 4 * site.topology.numbers().get("LLC", 0)

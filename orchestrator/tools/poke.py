@@ -81,7 +81,7 @@ _SYNC_S: Final = 4e-3
 
 
 def _estimate(target: str, given: Mapping[str, Any], size: int, direct_s: float = _DIRECT_S) -> float:
-    """Seconds: the samples, what is written before them, and half a second for the timer and the JSON."""
+    """Return the estimated seconds: samples, initial writes, and 0.5 s for the timer and the JSON."""
     waits_s = max(_SYNC_S if given.get("fsync") else 0.0, direct_s if given.get("direct") else 0.0)
     count = int(given.get("count", 100_000))
     if target == "files":
@@ -148,14 +148,14 @@ matrix:
         return 1, 1
 
     def busy_threads(self, options: Mapping[str, Any]) -> int:
-        """Return 1, but for files: what they are on may have to be waited for."""
+        """Return 1, or 0 for files, because the program may wait for storage."""
         return 0 if options.get("target") in ("file", "files") else 1
 
     def default_place(self, options: Mapping[str, Any]) -> Place | None:  # noqa: ARG002
         return Place(name="all", cpus="all", memory="local")
 
     def implied_options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the block of a file: of one that is smaller than FILE_BLOCK it is a byte."""
+        """Return the default block size of a file: FILE_BLOCK, or one byte if the file or its window is smaller."""
         size = _size(options.get("bytes"))
         if options.get("target") != "file" or "block" in options or not size:
             return {}

@@ -1,5 +1,7 @@
-"""STREAM: the user's own binary, or our `stream` kernel in its place, one OpenMP thread per PU of the placement,
-which has one of each core."""
+"""Run STREAM: the user's binary, or the built-in kernel `stream`.
+
+There is one OpenMP thread per PU, with one PU per core.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,11 @@ _RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate onl
 def _array_size(
     asked: int | str, placement: Placement | None, width: int, site: Site
 ) -> tuple[int, tuple[str, ...]]:
-    """Return (elements of one array, notes): STREAM's run rule is 4 × the last-level caches that are in use.
+    """Return (elements of one array, notes). STREAM's run rule is 4 × the last-level caches in use.
 
-    A number is elements, a size with a suffix is bytes of one array. Where the memory of the placement does not
-    allow the rule, `auto` takes the power of two that fits in half of it, which is the same tomorrow, and says so; a
-    size that was asked for is taken exactly or refused.
+    A number is elements, and a size with a suffix is bytes of one array. If the placement's memory is too small for the
+    rule, `auto` uses the largest power of two that fits in half of it, with a note. The value is reproducible. A
+    requested size is used exactly or refused.
     """
     memory = site.memory_for(placement) or 0
     cpus = placement.cpus if placement else tuple(site.topology.allowed_cpus)
@@ -117,7 +119,7 @@ matrix:
         return []
 
     def canonical(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options with the array in whole elements or, where it was written as a size, in whole bytes."""
+        """Return the options with the array in whole elements, or in whole bytes if written as a size."""
         size = options.get("array_size")
         if isinstance(size, str) and size[:1].isdigit():
             size = f"{size_bytes(size)}B"
@@ -127,7 +129,7 @@ matrix:
         return options.get("threads", "cores"), 1
 
     def busy_threads(self, options: Mapping[str, Any]) -> int:  # noqa: ARG002
-        """Return 1: its threads wait for each other, but never all of them."""
+        """Return 1. STREAM's threads wait for each other, but one thread always computes."""
         return 1
 
     def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
