@@ -1,6 +1,6 @@
-"""Text of a benchmark in, tidy tables out. No files, no processes: see `parsers.measurement` for the contract.
+"""Parse the text of a benchmark into tidy tables. The package reads no files and starts no processes.
 
-A parser is found by its module's name; there is no list to edit.
+`parsers.measurement` is the contract. A parser is found by the name of its module, so there is no list to edit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VOCABULARY = frozenset({"errors", "expressions", "extensions", "frames", "measu
 
 
 class Parser(Protocol):
-    """What every parser module provides; see `parsers.measurement`."""
+    """A module with the names that `parsers.measurement` requires."""
 
     NAME: str
     PRINTED: Mapping[str, float] | None
@@ -55,7 +55,7 @@ def get_parser(name: str) -> Parser:
 
 
 def parse_text(name: str, text: str, context: Mapping[str, Any]) -> Parsed:
-    """Return what the parser of that name reads. Raises ParseError, also where an extension's parser breaks down."""
+    """Return the tables that the named parser reads. Raises ParseError, also if the parser of an extension fails."""
     try:
         return get_parser(name).parse(text, context)
     except PinsweepError:
@@ -65,7 +65,7 @@ def parse_text(name: str, text: str, context: Mapping[str, Any]) -> Parsed:
 
 
 def taken(name: str) -> Taken:
-    """Return how captured texts of a tool are taken in. Raises UserError if there is no parser of that name."""
+    """Return the rules by which a tool's captured texts are imported. Raises UserError for an unknown parser."""
     from parsers.measurement import Taken
 
     found: Taken = getattr(get_parser(name), "TAKEN", Taken())
@@ -78,10 +78,11 @@ def reads_stderr(name: str) -> bool:
 
 
 def text_to_parse(name: str, stdout: bytes, stderr: bytes, logs: bytes = b"") -> str:
-    """Return what a parser gets to read of a run's raw output: standard output, of tools that print figures there
-    standard error behind it (`READS_STDERR = True` in the parser's module), and the log files that the run left.
+    """Return the text that a parser reads from the raw output of a run.
 
-    Raises ParseError where that is too much to be a result, or no text."""
+    The text is standard output. Standard error follows if the parser's module has `READS_STDERR = True`, then the log
+    files of the run. Raises ParseError if the output is too large for a result, or is not text.
+    """
     from parsers.text import decode, why_not_read
 
     data = b"\n".join([stdout, *([stderr] if reads_stderr(name) else []), *([logs] if logs else [])])
@@ -124,10 +125,10 @@ def _broken_down(error: Exception) -> str:
 
 
 def guess_parsers(text: str) -> tuple[str, ...]:
-    """Return the names of the parsers that recognise the text: of a report, those of all tools whose output is in
-    it. Raises ParseError if none does.
+    """Return the names of the parsers that recognise the text. Raises ParseError if no parser does.
 
-    A job's script that prints lscpu or numactl before it measures makes a text of what it measures.
+    A report gives every tool whose output it contains. lscpu and numactl do not count next to a benchmark, because job
+    scripts print machine data first.
     """
     if names := next(filter(None, map(_recognised, _looks(text))), []):
         return tuple([name for name in names if name not in DESCRIPTIONS] or names)

@@ -1,8 +1,7 @@
-"""How much of a text is read line by line, or as JSON: what is beyond is refused before it takes more memory and
-time than a result is worth.
+"""Bound the lines and JSON values of a text, and refuse a larger text before it costs much memory or time.
 
-`parsers.text.why_not_read` bounds the text itself. All of these are far above what any tool prints, and keep a
-reader of 32 MiB below 512 MB and about 10 s.
+`parsers.text.why_not_read` bounds the text. All bounds are far above the output of any tool. They keep a reader of 32
+MiB below 512 MB and about 10 s.
 """
 
 from __future__ import annotations
@@ -42,25 +41,25 @@ MOST_NUMBERS: Final = 2_000_000
 
 
 def check_lines(text: str, most: int = 0) -> None:
-    """Raise ParseError where a text that is read line by line has more than `most`, 0: MOST_LINES."""
+    """Raise ParseError if the text has more than `most` lines. 0 means MOST_LINES."""
     most = most or MOST_LINES
     if text.count("\n") + text.count("\r") - text.count("\r\n") > most:
         raise ParseError("output", f"more than {most:,} lines are not read one by one", PRINT_LESS)
 
 
 def has_too_many_values(text: str) -> bool:
-    """Say whether JSON in the text has more than MOST_VALUES values."""
+    """Return whether JSON in the text has more than MOST_VALUES values."""
     return text.count('"') // 2 + text.count("{") + text.count("[") > MOST_VALUES
 
 
 def check_json(text: str) -> None:
-    """Raise ParseError where JSON in the text has more than MOST_VALUES values."""
+    """Raise ParseError if JSON in the text has more than MOST_VALUES values."""
     if has_too_many_values(text):
         raise ParseError("output", f"JSON of more than {MOST_VALUES:,} values is not read", PRINT_LESS)
 
 
 def check_parts(count: int) -> None:
-    """Raise ParseError where there are more parts than MOST_PARTS."""
+    """Raise ParseError if there are more parts than MOST_PARTS."""
     if count > MOST_PARTS:
         raise ParseError(
             "output", f"more than {MOST_PARTS:,} runs or tables in one text are not read", PRINT_LESS
@@ -68,8 +67,7 @@ def check_parts(count: int) -> None:
 
 
 class Parts(list[T]):
-    """Runs, tables or jobs as they are found in a text: each may take a hundred times the memory of the line that
-    begins it."""
+    """The runs, tables or jobs of a text. A part may take a hundred times the memory of its first line."""
 
     def append(self, part: T) -> None:
         super().append(part)

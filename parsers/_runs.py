@@ -1,4 +1,4 @@
-"""What a text with several runs says as a whole: the facts they share, the flags that some of them have."""
+"""Collect the facts that all runs of a text share, and the flags of some runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parsers.measurement import Flag, Parsed, Scalar, Table
 
 
 def parts(parsed: Parsed) -> list[dict[str, int]]:
-    """Each run is a cell of its own where several have figures: what `parse` is to be told to read that run alone."""
+    """Return the context for `parse` of each run that has figures. Every such run becomes a cell."""
     place = parsed.measurements.columns.index("run")
     if len({row[place] for row in parsed.measurements.rows}) < 2:
         return [{}]
@@ -18,29 +18,29 @@ def parts(parsed: Parsed) -> list[dict[str, int]]:
 
 
 def asked_for(context: Mapping[str, Any]) -> int | None:
-    """Return the run that a context asks for, from 1; None for all of them. Result files of before say `section`."""
+    """Return the run that a context selects, from 1. None selects all runs. Older result files use `section`."""
     run = context.get("text_run", context.get("section"))
     return run if isinstance(run, int) else None
 
 
 def part_name(parsed: Parsed) -> str:
-    """Name a part by the process or the program that printed it."""
+    """Return the name of a part: the process or the program that printed it."""
     row = next(iter(parsed.tables["runs"].records()), {})
     return f"rank {row['rank']}" if "rank" in row else str(row.get("program") or "a run")
 
 
 def table_of(columns: Sequence[str], rows: Sequence[Mapping[str, Scalar]]) -> Table:
-    """Return a table with one row per mapping; what a mapping does not have is None."""
+    """Return a table with one row per mapping. A missing key is None."""
     return Table(tuple(columns), tuple(tuple(map(row.get, columns)) for row in rows))
 
 
 def listed(order: Collection[str], flags: Collection[str]) -> str | None:
-    """Return the ids of flags as a cell of a table holds them: "truncated no_msr"; None without flags."""
+    """Return flag ids as the text of a table cell, "truncated no_msr". None without flags."""
     return " ".join(flag for flag in order if flag in flags) or None
 
 
 def typed_number(fact: str, pattern: str) -> Callable[[str], Mapping[str, Scalar]]:
-    """Return what reads a fact off a command line: the number in the first group of the pattern."""
+    """Return a function that reads a fact from a command line: the number in the first group of the pattern."""
     search = re.compile(pattern).search
     return lambda command: {fact: int(match[1])} if (match := search(command)) else {}
 
@@ -48,7 +48,7 @@ def typed_number(fact: str, pattern: str) -> Callable[[str], Mapping[str, Scalar
 def agreed(
     rows: Sequence[Mapping[str, Scalar]], columns: Sequence[str], but: Collection[str] = ()
 ) -> dict[str, Scalar]:
-    """Return the columns in which all rows have the same value, and one at all: {column: value}."""
+    """Return {column: value} for the columns in which all rows have the same value."""
     values = {column: {row.get(column) for row in rows} for column in columns if column not in but}
     return {c: value for c, same in values.items() if len(same) == 1 and (value := same.pop()) is not None}
 
@@ -56,9 +56,9 @@ def agreed(
 def collected(
     texts: Mapping[str, str], runs: Sequence[Collection[str]], lines: Mapping[str, Sequence[str]]
 ) -> tuple[Flag, ...]:
-    """Return the flags of all runs once each, in the order of `texts`; the text says which runs have it.
+    """Return the flags of all runs in the order of `texts`, without duplicates. The text lists the flagged runs.
 
-    `lines` are the lines that a flag is about; the first of them is quoted.
+    `lines` are the lines that caused a flag. The first line is quoted.
     """
     flags = []
     for flag, text in texts.items():

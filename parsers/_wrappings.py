@@ -1,9 +1,11 @@
-"""What mails, web pages, log keepers and scripts wrap a text in, undone: JSON of log lines, quoted-printable, HTML,
-comment marks, and what log keepers put before every line: times (ts, CI logs, journald), levels and streams
-(avocado, Python's logging), hosts and containers (srun -l, pdsh, compose), line numbers.
+"""Unwrap texts from mails, web pages, log collectors and scripts.
 
-Each is undone only where the text itself shows that it is there: `min=3D4` is a mail's, `iops=51944` is fio's. A
-prefix is taken off only where nearly all lines have it, and where no tool's own lines begin so.
+The wrappings are JSON log lines, quoted-printable, HTML and comment marks. Log collectors also add prefixes to every
+line: times (ts, CI logs, journald), levels and streams (avocado, Python's logging), hosts and containers (srun -l,
+pdsh, compose), and line numbers.
+
+A wrapping is removed only if the text proves it. `min=3D4` is from a mail, `iops=51944` is from fio. A prefix is
+removed only if nearly all lines have it and no line of a tool begins with it.
 """
 
 from __future__ import annotations
@@ -92,14 +94,14 @@ _MOST: Final = 0.9
 
 
 def has_prefix(text: str) -> bool:
-    """Return whether the third line that is not blank begins as a log keeper's does. Cheap, and no proof."""
+    """Return whether the third non-blank line begins with a log prefix. The test is cheap and not a proof."""
     return any(_kinds(_probe(text)))
 
 
 def without_prefixes(text: str, *, labels: bool = True) -> str:
-    """Take off what stands before every line, up to four times (a time, a level, then a host).
+    """Return the text without the prefixes of its lines, up to four per line (a time, a level, then a host).
 
-    Without `labels` hosts and ranks stay.
+    With `labels` false, hosts and ranks remain.
     """
     for _ in range(4):
         kinds = (kind for kind in _kinds(_probe(text)) if labels or kind is not _CONSTANT)
@@ -111,8 +113,11 @@ def without_prefixes(text: str, *, labels: bool = True) -> str:
 
 
 def hosts(text: str) -> dict[str, list[int]]:
-    """Return the numbers of the lines of each host (container, rank) whose name stands before them: {} unless nearly
-    all lines have a name, and there are several. The lines above the first name are everybody's where they are few."""
+    """Return the line numbers of each host, container or rank that prefixes the lines.
+
+    The result is empty unless nearly all lines have a name and there are several names. A few lines above the first
+    name belong to every host.
+    """
     if not has_prefix(text) and not _HOST.match(_probe(text)):
         return {}
     found: dict[str, list[int]] = {}
@@ -169,13 +174,14 @@ def _stripped(text: str, kind: re.Pattern[str]) -> str | None:
 
 
 def is_wrapped(text: str) -> bool:
-    """Say whether `unwrapped` would change the text. Cheap, and no proof."""
+    """Return whether `unwrapped` would change the text. The test is cheap and not a proof."""
     return _may_be_mail(text) or _may_be_html(text) or _is_json_log(text)
 
 
 def without_json(text: str) -> str:
-    """Return the lines that a document of JSON, or one a line, keeps as strings, if figures are in them; else the
-    text."""
+    """Return the lines that a JSON document, or JSON lines, store as strings. Without figures in the strings, return
+    the text.
+    """
     if not _is_json_log(text) or has_too_many_values(text):
         return text
     try:
@@ -186,14 +192,14 @@ def without_json(text: str) -> str:
 
 
 def without_mail(text: str) -> str:
-    """Decode each part of a mail that is encoded. A part without a header shows it: its `=` are written `=3D`."""
+    """Return the text with the encoded parts of a mail decoded. Without a header, `=3D` for `=` proves the encoding."""
     if not _may_be_mail(text):
         return text
     return "".join(_decoded(part) for part in _PARTS.split(text))
 
 
 def without_html(text: str) -> str:
-    """Take off tags and write out what stands for a character. A line ends where a browser ends it."""
+    """Return the text without tags, with character references replaced. Lines end where a browser ends lines."""
     if not _may_be_html(text):
         return text
     text = _CELL_ENDS.sub("\t", text)
@@ -202,15 +208,17 @@ def without_html(text: str) -> str:
 
 
 def without_comments(text: str, rows: re.Pattern[str] | None) -> str:
-    """Take `# ` off blocks of three lines or more that all begin so, and that hold one of the `rows` behind it
-    (None: any)."""
+    """Return the text without `# ` in blocks of three or more comment lines.
+
+    A block must contain a line that matches `rows`, unless `rows` is None.
+    """
     if "#" not in text or (rows is not None and not rows.search(text)):
         return text
     return _COMMENTED.sub(lambda m: _MARK.sub("", m[0]) if rows is None or rows.search(m[0]) else m[0], text)
 
 
 def without_emphasis(text: str) -> str:
-    """Take off what marks figures as bold, italic, code or quoted. Not for JSON, whose strings are quoted."""
+    """Return the text without bold, italic, code or quotation marks around figures. Do not use for JSON."""
     return _EMPHASIS.sub(lambda m: m["a"] or m["b"] or m["c"] or m["d"], text)
 
 

@@ -1,23 +1,23 @@
-"""Any program: the metrics that the experiment names, found by regular expressions or in JSON.
+"""Parse the output of any program by the metrics that the experiment defines: regular expressions or JSON paths.
 
     metrics:
       bandwidth: {regex: 'rate: ([\\d.]+) MB/s', unit: MB/s, better: higher}
       latency:   {json: 'jobs[0].read["clat ns"].mean', unit: ns, better: lower}
 
-`context["metrics"]` is that mapping. tables["measurements"] has one label, `index`: the matches of one metric,
-counted from 0 in the order of the text. tables["printed"] has the last digit of each metric: 0.01 of `12.30`.
+`context["metrics"]` is that mapping. tables["measurements"] has one label, `index`, which counts the matches of a
+metric from 0 in text order. tables["printed"] has the last digit of each metric, 0.01 for `12.30`.
 
-A regular expression is searched line by line, every match counts; group `value`, else group 1, is the number. Only a
-pattern with `\\n` in it, or with (?s) or (?m), sees the whole text. Backtracking can take longer than anybody lives:
-what gives itself away, a repeat inside a repeat, `(a+)+`, is refused (`mistakes`); the rest gets LONGEST_S of CPU time.
+A regular expression is searched line by line, and every match counts. The number is group `value`, or group 1. A
+pattern sees the whole text only if it contains `\n`, (?s) or (?m). `mistakes` refuses a repeat inside a repeat,
+`(a+)+`, because backtracking can take forever. Other patterns are limited to LONGEST_S of CPU time.
 
 A JSON path is keys with dots between, `[0]` or `[-1]` for one element, `[*]` for all, `["any key"]` for keys with dots
-or blanks. JSON is looked for in the whole text, then from each line that begins with { or [ (documents one after the
-other, JSON lines, a document between other lines): every number found counts.
+or blanks. The parser looks for JSON in the whole text, then from each line that begins with { or [. Every number
+counts.
 
-A regular expression that matches several times, and not as often as samples do, is a flag `several:NAME`: it may
-match more than it was meant to. A metric that is not found is a flag `missing:NAME`; if none is, that is a
-ParseError. METRICS is empty: what a text holds is known only with its context, see `metrics_of`.
+A regular expression with several matches that are not samples gives the flag `several:NAME`. A metric without a match
+gives the flag `missing:NAME`. If all metrics are missing, `parse` raises ParseError. METRICS is empty, because the
+metrics depend on the context (`metrics_of`).
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ _MOST_SEARCHES: Final = 2
 
 
 def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
-    """Never: no text says which program of the user's printed it."""
+    """Return False, because no text identifies a user's program."""
     return False
 
 
 def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
-    """Return the metrics that a context names. Units are base units where there is one: MB/s becomes B/s."""
+    """Return the metrics that a context defines, in base units if there is one (MB/s becomes B/s)."""
     return {
         name: Metric(
             to_base(spec.get("unit", ""))[1], spec.get("better", "neither"), str(spec.get("text", name))
@@ -86,9 +86,9 @@ def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
-    """Find the metrics of `context["metrics"]` in the text.
+    """Return the metrics of `context["metrics"]` that the text contains.
 
-    Raises ParseError if none of them is there; UserError if the metrics themselves are wrong (see `mistakes`).
+    Raises ParseError if all metrics are missing, UserError if a definition is wrong (see `mistakes`).
     """
     specs = (context or {}).get("metrics") or {}
     if not specs:

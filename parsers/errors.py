@@ -1,4 +1,4 @@
-"""Errors that reach a user. Each says where, what, and what to do; `pinsweep` prints them, never a traceback."""
+"""Define the errors for users. Each error has a place, a cause and a next step, and is printed without a traceback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class PinsweepError(Exception):
-    """Something the user asked for did not work. Printed as `error: PLACE: CAUSE` and `hint: HINT`."""
+    """A failure that is reported to the user as `error: PLACE: CAUSE` and `hint: HINT`."""
 
     exit_status = 1
     code = "failed"
@@ -24,11 +24,11 @@ class PinsweepError(Exception):
         return _again, (type(self), self.args, self.__dict__)
 
     def lines(self) -> list[str]:
-        """Return what a user sees, one line each."""
+        """Return the lines that a user sees."""
         return [f"error: {self}", *([f"hint: {self.hint}"] if self.hint else [])]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the same for programs: one object an error."""
+        """Return the errors as objects for programs."""
         return [error_record(self.code, self.cause, place=self.place, hint=self.hint)]
 
 
@@ -44,7 +44,7 @@ def error_record(
     code: str, message: str, *, place: str = "", hint: str = "", file: str | None = None, line: int | None = None,
     column: int | None = None, key: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """Return an error as programs get it; null: there is none of it."""
+    """Return an error as an object for programs. A missing field is null."""
     return {
         "code": code, "place": place or None, "file": file, "line": line, "column": column, "key": key or None,
         "message": message, "hint": hint or None,
@@ -52,33 +52,32 @@ def error_record(
 
 
 class UserError(PinsweepError):
-    """A mistake in what the user typed or wrote: nothing was started, nothing was changed."""
+    """A mistake in the user's input. Nothing was started and nothing was changed."""
 
     exit_status = 2
     code = "mistake"
 
 
 class ParseError(PinsweepError):
-    """A text is not the output it should be. `cause` says what was looked for and what was seen."""
+    """A text that is not the expected output. `cause` has the expected and the observed text."""
 
     code = "unparsable"
 
 
 def called(name: str, known: Collection[str]) -> str:
-    """Return the name that is meant: programs are called `stress-ng`, what is known of them `stress_ng`. A name that
-    is not known stays."""
+    """Return the known name for a word, as in `stress_ng` for `stress-ng`. An unknown word is returned unchanged."""
     spelled = name.replace("-", "_")
     return spelled if name not in known and spelled in known else name
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return "did you mean 'iodepth'?", or "" if nothing known is like the word."""
+    """Return "did you mean 'iodepth'?", or "" if no known word is similar."""
     near = like(word, known)
     return f"did you mean {near!r}?" if near else ""
 
 
 def list_hint(text: str) -> str:
-    """Return "a list has brackets: [1, 4, 8]" for `1/4/8`, "" for a text that is not several numbers."""
+    """Return "a list has brackets: [1, 4, 8]" for `1/4/8`, "" for a text without several numbers."""
     words = re.split(r"\s*[\s,;:/|-]\s*", text.strip("[](){} "))
     if (
         len(words) < 2
@@ -94,7 +93,7 @@ def list_hint(text: str) -> str:
 
 
 def like(word: str, known: Iterable[str]) -> str:
-    """Return what of the known is most like the word, "" if nothing is."""
+    """Return the known word that is most similar, "" if no known word is similar."""
     import difflib  # who makes no mistake does without
 
     known = list(known)

@@ -1,8 +1,6 @@
-"""What an experiment says of a metric of its own: a regular expression or a JSON path, checked before anything is
-started.
+"""Check the metrics that an experiment defines by regular expressions or JSON paths, before any run starts.
 
-Apart from `parsers.command`, which reads with them: a plan checks them and reads nothing. docs/parsers/command.md
-says what they mean.
+`parsers.command` reads with these expressions. A plan only checks them. docs/parsers/command.md defines the syntax.
 """
 
 from __future__ import annotations
@@ -36,8 +34,7 @@ Path = tuple[str | int | None, ...]
 
 
 def mistakes(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (metric, its key, what is wrong) for every mistake; a name is "" where the mistake is in no single
-    metric or key."""
+    """Return (metric, key, error) for every mistake. A name is "" if the mistake concerns no single metric or key."""
     if not metrics:
         what = "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`"
         return [("", "", what)]
@@ -130,14 +127,14 @@ def _parts(argument: object) -> Iterator[Any]:
 
 @functools.lru_cache(maxsize=256)
 def path(text: object) -> Path:
-    """Read a JSON path.
+    """Return the keys of a JSON path.
 
     >>> path('a.b[0].c')
     ('a', 'b', 0, 'c')
     >>> path('["99.0"][*]')
     ('99.0', None)
 
-    Raises ValueError that says where it stops being one.
+    Raises ValueError with the position of the first wrong character.
     """
     if not isinstance(text, str) or not text:
         raise ValueError(f"has the JSON path {text!r}, which is not one; one is 'jobs[0].read.iops'")

@@ -1,5 +1,4 @@
-"""Distributions beside pinsweep that bring tools: which of them an error comes from, and what is said where one
-lacks. Pure: `pinsweep.extensions` finds them."""
+"""Attribute tools and errors to extension distributions. Pure, because `pinsweep.extensions` does the lookup."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from typing import NamedTuple
 
 
 class Extension(NamedTuple):
-    """A distribution that brings tools."""
+    """A distribution that provides tools."""
 
     name: str  # "pinsweep-stress-ng"
     version: str
@@ -23,13 +22,12 @@ known: list[Extension] = []
 
 
 def of_tool(tool: str) -> Extension | None:
-    """Return the extension that brings a tool; None for a tool of pinsweep's own."""
+    """Return the extension that provides a tool. None for a built-in tool."""
     return next((one for one in known if tool in one.tools), None)
 
 
 def of_error(error: BaseException) -> tuple[Extension, str] | None:
-    """Return the extension in whose modules, or below them, something was raised, and where there: "parsers/foo.py,
-    line 12"."""
+    """Return the extension whose code raised the error, and the place: "parsers/foo.py, line 12"."""
     at: list[tuple[str, int | None]] = []
     trace = error.__traceback__
     while trace is not None:
@@ -45,15 +43,14 @@ def of_error(error: BaseException) -> tuple[Extension, str] | None:
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Return an error as the author of an extension knows it: "parsers/foo.py, line 12: KeyError: 'rate'"."""
+    """Return an error for the author of an extension: "parsers/foo.py, line 12: KeyError: 'rate'"."""
     found = of_error(error)
     said = error.msg if isinstance(error, SyntaxError) else error
     return f"{found[1] + ': ' if found else ''}{type(error).__name__}: {said}"
 
 
 def why_not(tool: str) -> str:
-    """Return why a tool that is asked for is not here, as far as that is an extension's doing, and what to do; else
-    ""."""
+    """Return the reason and the next step if an extension makes a requested tool unavailable, else ""."""
     one = of_tool(tool)
     return f"{one.name}, which brings it, is left out: {one.broken}" if one and one.broken else ""
 
@@ -62,8 +59,10 @@ OTHERS = "others come with distributions named pinsweep-…"
 
 
 def lacking(tool: str, recorded: str) -> str:
-    """Return why what a tool printed cannot be read where nothing here knows it. `recorded`: the extension that
-    measured it, as its session has it; "" of an older file."""
+    """Return the reason why the output of a tool without a parser cannot be read.
+
+    `recorded` is the extension that measured, from the session. Older files have "".
+    """
     if broken := why_not(tool):
         return broken
     name = recorded.split(" ")[0] if recorded else f"pinsweep-{tool.replace('_', '-')}"

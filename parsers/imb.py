@@ -1,6 +1,6 @@
-"""Intel MPI Benchmarks, 3.0 to 2021.x: MPI1, EXT, IO, RMA, NBC, P2P and MT parts; several runs in one text.
+"""Parse Intel MPI Benchmarks, 3.0 to 2021.x: MPI1, EXT, IO, RMA, NBC, P2P and MT parts, also several runs in one text.
 
-tables["measurements"], one row per number, labels
+tables["measurements"] has one row per number, with these labels:
 
     table         int   which table of the text, from 0
     benchmark     str   "PingPong", "Multi-Sendrecv" …, as printed
@@ -10,22 +10,22 @@ tables["measurements"], one row per number, labels
     message_size  int   bytes; none for Barrier
     repetitions   int   iterations inside the run behind the figure: 1 is weak
 
-PingPong's time is half the round trip. The bandwidth of Sendrecv counts the bytes twice, that of Exchange four
-times, as IMB does. What is printed as 0.00 because it is less than a digit, and the bandwidth of no bytes, is no row.
+The time of PingPong is half the round trip. As in IMB, the bandwidth of Sendrecv counts the bytes two times, that of
+Exchange four times. A value that is printed as 0.00, because less than a digit, gives no row. The bandwidth of no bytes
+gives no row.
 
-"Mbytes/sec" are 2**20 B/s before IMB 2018 and 10**6 from then on; without a version (a table without its head, 2017),
-size / time / figure of the rows with enough digits tells: 1.0486 or 1.0000. If that cannot tell either, the figure
-stays as it is, as `mbytes_per_sec`, with the flag `megabyte_unclear`. Flag `megabyte` says 2**20, fact `megabyte`
-says which.
+"Mbytes/sec" is 2**20 B/s before IMB 2018 and 10**6 B/s since 2018. Without a version (a table without a head, 2017),
+size / time / figure of the rows with enough digits is 1.0486 or 1.0000. If the rows do not decide, the figure remains
+`mbytes_per_sec` with the flag `megabyte_unclear`. Flag `megabyte` means 2**20. The fact `megabyte` has the value.
 
-Further tables, there when they have rows:
+Further tables exist if they have rows:
 
     benchmarks  table, run, benchmark, nprocs, threads, waiting (processes in MPI_Barrier), groups, mode, ranks
     pins        run, rank, pid, host, cpus (as I_MPI_DEBUG=4 prints them)
     tail        table, message_size, index, value (ns): the single times that -show_tail prints below a row
 
-Facts (where all runs of the text agree): program, tool_version, part, mpi (the standard's version), command, machine,
-release, runs, megabyte, complete (was the last line printed? absent where that version or part prints none).
+Facts hold if all runs of the text agree: program, tool_version, part, mpi (the standard's version), command, machine,
+release, runs, megabyte, complete (the last line is printed, absent if that version or part prints no last line).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 
 def recognise(text: str) -> bool:
-    """Return whether this looks like IMB's output, whole, cut or a single table."""
+    """Return whether the text looks like IMB's output: complete, truncated or a single table."""
     words = ("mpi benchmark", "benchmarking", "list of benchmarks", "mpi startup()", "#repetitions")
     if not texts.mentions(text, *words):
         return False
@@ -135,8 +135,10 @@ def recognise(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
-    """Read every table of the text, or those of the run that `text_run` in the context counts to. Raises ParseError
-    if there is none."""
+    """Return the figures of every table in the text, or of the run that `text_run` in the context selects.
+
+    Raises ParseError if there is no table.
+    """
     check_lines(text)
     reader = _Reader()
     # A last line without its end may be cut off in the middle of a number.
@@ -196,11 +198,11 @@ class _Run:
     tables: list[_Table] = field(default_factory=list)
 
     def is_complete(self) -> bool | None:
-        """Return whether the last line was printed. None: this IMB prints none, or it is not known."""
+        """Return whether the last line is printed. None if this IMB prints no last line, or the version is unknown."""
         return self.complete or (False if self.prints_end() else None)
 
     def prints_end(self) -> bool | None:
-        """Does this IMB print a last line? None: not known. 3.x does not; MT does not."""
+        """Return whether this IMB prints a last line. None if unknown. 3.x and MT print no last line."""
         if self.version is None or self.part == "MT":
             return None
         return _year(self.version) >= 4.1
@@ -225,12 +227,11 @@ class _Table:
     unread: list[str] = field(default_factory=list)
 
     def first(self) -> bool:
-        """Is no row there to tell the digits of the last column, which is one that IMB prints with two?"""
+        """Return whether the table has no row yet to show the digits of a last column that IMB prints with two."""
         return not self.rows and self.columns[-1] not in ("Msg/sec", "defects")
 
     def drop_cut_rate(self) -> None:
-        """Leave out the last rate of the text if digits of it may be missing: the bandwidth beside it is of another,
-        or of no bytes."""
+        """Remove the last rate of the text if digits may be missing and no other bandwidth confirms the rate."""
         row = self.rows[-1] if self.rows else {}
         size, rate, bandwidth = (row.get(name, 0.0) for name in ("#bytes", "Msg/sec", "Mbytes/sec"))
         if rate and self.columns[-1] == "Msg/sec" and (not size or rate < bandwidth * _MB / size / 2):

@@ -1,15 +1,15 @@
-"""likwid-bench, 4.x and 5.x: the figures of each run; several runs in one text.
+"""Parse likwid-bench, 4.x and 5.x: the figures of each run, also of several runs in one text.
 
-tables["measurements"], one row per number, labels
+tables["measurements"] has one row per number, with these labels:
 
     run   int   which run of the text, from 0
     test  str   "copy", "triad_avx" …: the kernel
 
-MByte/s are 10**6 B/s and count what the kernel loads and stores, without the lines that a store fetches first.
-A figure of 0 (flops of a copy, cycles where there is no cycle counter) is no row.
+MByte/s is 10**6 B/s and counts the kernel's loads and stores, without the lines that a store fetches first. A figure of
+0 gives no row (flops of a copy, cycles without a cycle counter).
 
-Further tables: runs (run, test, workgroups, threads), threads (run, group, thread, pu, vector_length: elements).
-Facts: program, and test, threads where all runs agree.
+Further tables are runs (run, test, workgroups, threads) and threads (run, group, thread, pu, vector_length in
+elements). Facts are program, and test and threads if all runs agree.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ TAKEN: Final = Taken(program=r"\blikwid-bench\b", tells={"test": "test", "thread
 
 
 def recognise(text: str) -> bool:
-    """Does this look like likwid-bench's output?"""
+    """Return whether the text looks like likwid-bench's output."""
     if not texts.mentions(text, "likwid micro benchmark", "cycles per cacheline:"):
         return False
     return any(_BANNER.match(line) or _UNMISTAKABLE.match(line) for line in _lines(text))
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
-    """Read every run of the text. Raises ParseError if there is none with a figure."""
+    """Return the figures of every run in the text. Raises ParseError if no run has a figure."""
     check_lines(text)
     lines = _lines(text)
     last = lines.pop()

@@ -1,11 +1,11 @@
-"""lscpu in its forms: the list (English and localised), -e, -p, -C, and -J of each.
+"""Parse lscpu: the list (English and localised), -e, -p, -C, and -J of each format.
 
-lscpu measures nothing but caches; `measurements` has one row per figure of a cache:
+lscpu measures only caches. `measurements` has one row per figure of a cache:
 
     cache   str   L1d | L1i | L2 | L3 | …
     metric  str   size_each (B, of one instance) | size_total (B, of all) | instances
 
-up to 2.33 the list prints one instance (`32K`), later all of them (`96 KiB (2 instances)`), and -C both.
+Up to 2.33 the list prints one instance (`32K`), later all instances (`96 KiB (2 instances)`). -C prints both.
 
 Tables:
     fields  run, type, field, value   every line of the list as printed, in order; the field in English. `type` counts
@@ -13,7 +13,7 @@ Tables:
     cpus    run, table, cpu, …        the rows of -e and -p; the columns are lscpu's, in lower case
     nodes   run, node, cpus           the CPUs of each NUMA node as a list ("0-3,8"), empty for memory alone
 
-Facts are the fields of FACTS; one that differs between CPU types or machines is none.
+Facts are the fields of FACTS. A field that differs between CPU types or machines is not a fact.
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 
 def recognise(text: str) -> bool:
-    """Return whether the text holds lscpu's list, one of its tables or its JSON."""
+    """Return whether the text contains lscpu's list, one of lscpu's tables or lscpu's JSON."""
     words = ("(s)", "线程数", "スレッド数", "parsable format", "one-size", "socket", '"caches"', '"cpus"')
     return recognises(text, words, _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
-    """Read every machine in the text. Raises ParseError if it is not lscpu's, or not whole where it is JSON."""
+    """Return the tables of every machine in the text. Raises ParseError for other text and for incomplete JSON."""
     body = clean(text, commented=_COMMENTED)
     if not (recognise(text) or _RECOGNISE.search(body)):
         looked = "looked for `Thread(s) per core:`, `# The following is the parsable format`, a table of CPUs or caches, or their JSON"
@@ -183,7 +183,7 @@ class _Machine:
         self.tables = 0
 
     def field(self, name: str, value: str | None) -> None:
-        """Take in one line of the list. `-` and nothing are lscpu's words for unknown."""
+        """Store one line of the list. `-` and an empty value mean unknown."""
         if name == "Model name":
             self.type += 1
         typed = self.type if self.type and name not in ("CPU(s)", "On-line CPU(s) list") else 0
@@ -194,7 +194,7 @@ class _Machine:
             self.cache(match[1] or match[2], value or "")
 
     def goes_on(self, line: str) -> bool:
-        """Return whether a line is the rest of the field above it."""
+        """Return whether a line continues the field above."""
         return bool(self.fields) and (line[:8].isspace() or self.fields[-1][1] == "Flags")
 
     def cache(self, name: str, value: str) -> None:

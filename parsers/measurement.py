@@ -1,6 +1,6 @@
-"""The measurement vocabulary: what a parser returns and what its numbers mean.
+"""Define the measurement vocabulary: the result of a parser and the meaning of its numbers.
 
-A parser is a module of this package, named after its tool, with
+A parser is a module of this package. The module has the tool's name, and provides
 
     NAME        str                    the tool's own name, as people write it: "Intel MLC"
     PRINTED     Mapping[str, float] | None    metric → the last digit that the tool prints of it, in the metric's base unit; a metric
@@ -12,10 +12,10 @@ A parser is a module of this package, named after its tool, with
     recognise(text) -> bool            does this look like the tool's output? cheap, used to guess the tool
     parse(text, context) -> Parsed     text in, tables out; raises ParseError; no I/O
 
-and, where texts of it are taken in that somebody captured, `TAKEN`, a `Taken`.
+A parser of texts that users capture by hand also provides `TAKEN`, a `Taken`.
 
-`context` holds what is known from elsewhere (the options of the run that printed the text); what the text says wins.
-Modules and packages whose name starts with an underscore, and the four of the vocabulary, are not parsers.
+`context` has the known options of the run that printed the text. The text takes precedence over the context. Modules
+and packages with a leading underscore, and the four modules of the vocabulary, are not parsers.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ T = TypeVar("T")
 
 
 def number(cell: Scalar) -> float:
-    """Return the number that a cell of a numeric column holds. Raises ValueError if it holds none: the parser's
-    mistake."""
+    """Return the number in a cell of a numeric column. Raises ValueError for other content, which is an error of the
+    parser.
+    """
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         raise ValueError(f"{cell!r} is not a number")
     return float(cell)
 
 
 def whole(cell: Scalar) -> int | None:
-    """Return the whole number of a cell, None for what is none: 8, 8.0 and "8" give 8; "4k", 0.5 and nan give None."""
+    """Return the whole number of a cell, else None: 8, 8.0 and "8" give 8, and "4k", 0.5 and nan give None."""
     if isinstance(cell, str) and ("_" in cell or not cell.isascii()):
         return None  # numbers to Python alone
     try:
@@ -63,8 +64,7 @@ def whole(cell: Scalar) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A named quantity. `unit` is a base unit (ns, B, B/s, 1/s), or the tool's own where none fits ("1" for a
-    ratio)."""
+    """A named quantity. `unit` is a base unit (ns, B, B/s, 1/s), or the tool's own unit ("1" for a ratio)."""
 
     unit: str
     better: Direction
@@ -86,8 +86,7 @@ class _Rows(Sequence[tuple[Scalar, ...]]):
 
 
 class Columns(_Rows):
-    """Rows that are held by columns, all of one length: a megabyte of fio's json+ has 35 000, and most readers want
-    none."""
+    """Rows stored as columns of equal length. A megabyte of json+ has 35 000 rows, which most readers do not need."""
 
     __slots__ = ("columns",)
 
@@ -96,7 +95,7 @@ class Columns(_Rows):
 
     @classmethod
     def joined(cls, blocks: Iterable[tuple[tuple[Scalar, ...], tuple[Sequence[Scalar], ...]]]) -> Columns:
-        """Return the rows of several blocks, at least one: what all rows of a block share, then its other columns."""
+        """Return the rows of one or more blocks: the columns that are constant in a block first, then the others."""
         columns: list[list[Scalar]] = []
         for shared, own in blocks:
             columns = columns or [[] for _ in (*shared, *own)]
@@ -114,7 +113,7 @@ class Columns(_Rows):
 
 
 class Series(NamedTuple):
-    """What a number is, but for its value."""
+    """The labels, metric and unit of a number, without the value."""
 
     metric: str
     unit: str
@@ -122,8 +121,7 @@ class Series(NamedTuple):
 
 
 class Numbered(_Rows):
-    """Rows of `measurements` by what each number is, which all texts share that print the same table with other
-    numbers."""
+    """Rows of `measurements` with a shared series. Texts with the same table and other numbers share the series."""
 
     __slots__ = ("labels", "series", "values")
 
@@ -141,10 +139,9 @@ class Numbered(_Rows):
 
 
 class Counted(_Rows):
-    """Rows (index, metric, unit, value) of which each metric's are counted from 0: a program may print a million
-    numbers.
+    """Rows (index, metric, unit, value) with an index from 0 per metric. A program may print a million numbers.
 
-    `series`: (metric, unit, its values), none of them empty, no metric twice.
+    `series` has (metric, unit, values). No series is empty, and no metric occurs two times.
     """
 
     __slots__ = ("series",)
@@ -162,7 +159,7 @@ class Counted(_Rows):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
+    """Rows of plain values under named columns. The rows become a pandas frame only on request."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Scalar, ...]]  # a tuple, Columns, Numbered or Counted
@@ -174,12 +171,12 @@ class Table:
         return pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
 
     def records(self) -> list[dict[str, Scalar]]:
-        """Return one dictionary per row, without the missing labels."""
+        """Return one dictionary per row, without missing labels."""
         return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
 
 
 class Measurement(NamedTuple):
-    """A row of `measurements`: a number in its base unit, and the labels that tell it from the others."""
+    """A row of `measurements`: a number in its base unit, and the labels that identify the number."""
 
     metric: str
     unit: str
@@ -187,13 +184,13 @@ class Measurement(NamedTuple):
     labels: Mapping[str, Scalar]  # without those that are missing
 
     def get(self, label: str) -> Scalar:
-        """Return a label; None where the row has none of that name."""
+        """Return a label, or None if the row has no such label."""
         return self.labels.get(label)
 
 
 @dataclass(frozen=True, slots=True)
 class NotYet:
-    """A program that is met beside a tool, and whose output no parser reads."""
+    """A program that users run next to a tool and that no parser reads."""
 
     name: str
     known_by: str  # a regular expression, multi-line
@@ -205,7 +202,7 @@ class NotYet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """How texts of a tool are taken in that somebody captured by hand. All of it may be left out."""
+    """The rules to import texts of a tool that a user captured by hand. Every field is optional."""
 
     begins: tuple[str, ...] = ()
     """Where a run may begin (regular expressions, multi-line), the surest sign first. A cut is kept only if nothing
@@ -247,15 +244,16 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something a reader of the numbers must know: `id` for programs (`truncated`, `no_msr`), `text` for people."""
+    """A remark on the numbers: `id` for programs (`truncated`, `no_msr`), `text` for people."""
 
     id: str
     text: str
 
 
 def unread(lines: Sequence[str], where: str = "") -> Flag:
-    """Return the flag of lines (at least one) that look like figures and are in no row: how many, and the first of
-    them."""
+    """Return the flag for lines (at least one) that look like figures and are in no row: the count and the first
+    line.
+    """
     several = f"{len(lines)} lines look like figures and could not be read, the first"
     what = several if len(lines) > 1 else "1 line looks like figures and could not be read:"
     return Flag("unread", f"{where}{': ' if where else ''}{what} {lines[0][:60]!r}")
@@ -268,12 +266,11 @@ _read: deque[Parsed] = deque()
 
 @dataclass(slots=True, kw_only=True)
 class Parsed:
-    """What one text says. Not frozen, because of `once`.
+    """The tables, facts and flags of one text. The class is not frozen, because of `once`.
 
-    tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite).
-    Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`). Where a
-    parser's PRINTED is None, `printed` has `metric` and `step`: the finest digit that this text prints of it, in the
-    base unit.
+    tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite). The
+    parser's docstring defines further tables (`histogram`: label columns, `low`, `high`, `count`). If a parser's
+    PRINTED is None, `printed` has `metric` and `step`: the finest digit of the metric in this text, in the base unit.
     """
 
     tables: Mapping[str, Table]
@@ -287,7 +284,7 @@ class Parsed:
         return self.tables["measurements"]
 
     def measured(self) -> Iterator[Measurement]:
-        """Give the rows of `measurements`, typed; their labels are not to be changed."""
+        """Yield the rows of `measurements`, typed. Do not change the labels."""
         rows = self.measurements.rows
         if isinstance(rows, Numbered):
             for (name, unit, labels), value in zip(rows.series, rows.values, strict=True):
@@ -306,13 +303,12 @@ class Parsed:
             yield Measurement(str(row[metric]), str(row[value_unit]), number(row[number_of]), labels)
 
     def printed(self) -> dict[str, float]:
-        """Return metric → the finest digit that the text prints of it, where the table `printed` tells."""
+        """Return {metric: finest printed digit} from the table `printed`."""
         rows = self.tables["printed"].rows if "printed" in self.tables else ()
         return {str(metric): number(step) for metric, step in rows}
 
     def once(self, read: Callable[[Parsed], T]) -> T:
-        """Return what `read` makes of this text, which is worked out the first time only, or again after many other
-        texts."""
+        """Return the result of `read` for this text, from a cache. After many other texts, `read` runs again."""
         if self._once is None:  # of most texts nothing is kept
             self._once = {}
             _read.append(self)
@@ -333,10 +329,9 @@ class Parsed:
 def measurements(
     labels: Sequence[str], metrics: Mapping[str, Metric], rows: Iterable[tuple[Sequence[Scalar], str, float]]
 ) -> Table:
-    """Build the `measurements` table from (label values, metric, value in base units).
+    """Return the `measurements` table from (label values, metric, value in base units).
 
-    A value that is not finite is left out: a missing number is a missing row. The caller flags it. Raises ParseError
-    for more than MOST_ROWS.
+    A value that is not finite becomes a missing row, which the caller flags. Raises ParseError for more than MOST_ROWS.
     """
     out: list[tuple[Scalar, ...]] = []
     units = {name: metric.unit for name, metric in metrics.items()}

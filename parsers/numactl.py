@@ -1,4 +1,4 @@
-"""numactl --hardware and --show, and numastat: NUMA nodes, their memory, CPUs, distances and page counters; policies.
+"""Parse numactl --hardware and --show, and numastat: nodes, memory, CPUs, distances, page counters and policies.
 
 `measurements` has one row per figure:
 
@@ -9,7 +9,7 @@
                   distance (the firmware's number, 10 is local; not always symmetric) |
                   numa_hit, numa_miss, numa_foreign, interleave_hit, local_node, other_node (numastat: pages since boot)
 
-The table `cpus` has a row (run, node, cpu) for every CPU. Facts are the lines of --show under numactl's own names
+The table `cpus` has a row (run, node, cpu) for every CPU. Facts are the lines of --show under numactl's names
 (`policy`, `preferred_node`, `physcpubind`, `cpubind`, `nodebind`, `membind`, …), lists of numbers as printed, and
 `nodes` of --hardware.
 """
@@ -87,7 +87,7 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 
 def recognise(text: str) -> bool:
-    """Return whether the text holds the lines of `numactl --hardware` or `--show`."""
+    """Return whether the text contains lines of `numactl --hardware` or `--show`."""
     return _is_refusal(text) or recognises(text, ("numa", "node"), _RECOGNISE, _COMMENTED)
 
 
@@ -101,7 +101,7 @@ def _is_refusal(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
-    """Read every machine in the text. Raises ParseError if there is neither a node nor a policy in it."""
+    """Return the tables of every machine in the text. Raises ParseError if the text has neither a node nor a policy."""
     check_lines(text)
     body = clean(text, commented=_ANY, emphasis=True)
     if not (recognise(text) or _RECOGNISE.search(body)):
@@ -163,7 +163,7 @@ class _Machine:
         self.ordered = False  # are they in order?
 
     def read(self, line: str, last: bool) -> None:
-        """Read one line. A `last` line has no line end: it counts only if it cannot have been longer."""
+        """Read one line. A `last` line has no line end and counts only if nothing can be missing."""
         listed, self.listed = self.listed, None
         if match := _MEMORY.match(line):
             self.figures[int(match[1]), None, match[2]] = float(int(match[3]) * 2**20)

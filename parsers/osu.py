@@ -1,6 +1,6 @@
-"""OSU micro-benchmarks (OMB), 3.x to 7.x: point-to-point, collectives, one-sided, OpenSHMEM, UPC; several in one text.
+"""Parse OSU micro-benchmarks (OMB), 3.x to 7.x: point-to-point, collectives, one-sided, OpenSHMEM and UPC.
 
-tables["measurements"], one row per number, labels
+A text may have several benchmarks. tables["measurements"] has one row per number, with these labels:
 
     table         int   which table of the text, from 0
     benchmark     str   "MPI Latency Test", "MPI-CUDA Allreduce Latency Test" …, as printed
@@ -9,12 +9,12 @@ tables["measurements"], one row per number, labels
     statistic     str   "mean" (over the iterations, and over the processes of a collective), "min", "max" (process),
                         "p50", "p99" … of the iterations (-z)
 
-osu_latency's time is half the round trip. MB/s are 10**6 B/s; osu_bibw counts both directions, osu_mbw_mr all pairs.
-What is printed as 0.00 is less than a digit and no row.
+The time of osu_latency is half the round trip. MB/s is 10**6 B/s. osu_bibw counts both directions, osu_mbw_mr all
+pairs. A value that is printed as 0.00 is less than a digit and gives no row.
 
-Further table: benchmarks (table, benchmark, version, pairs, window, datatype, creation, synchronization, buffers).
-Facts: program, tool_version (if the tables agree). Flag `validation_failed`: -c found wrong data; `aborted`: MPI or
-its launcher ended the run.
+A further table is benchmarks (table, benchmark, version, pairs, window, datatype, creation, synchronization, buffers).
+Facts are program, and tool_version if the tables agree. Flag `validation_failed` means that -c found wrong data. Flag
+`aborted` means that MPI or the launcher ended the run.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ TAKEN: Final = Taken(
 
 
 def recognise(text: str) -> bool:
-    """Does this look like the output of an OSU micro-benchmark?"""
+    """Return whether the text looks like the output of an OSU micro-benchmark."""
     if not texts.mentions(text, "osu ", "# size "):
         return False
     lines = texts.flush_lines(text, _COMMENTED)
@@ -128,7 +128,7 @@ def recognise(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
-    """Read every table of the text. Raises ParseError if there is none."""
+    """Return the figures of every table in the text. Raises ParseError if there is no table."""
     check_lines(text)
     lines = texts.flush_lines(text, _COMMENTED)
     last = lines.pop()

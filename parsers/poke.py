@@ -1,4 +1,4 @@
-"""poke, a kernel of pinsweep: the distribution of single operations, as JSON (docs/kernels.md).
+"""Parse poke, pinsweep's kernel for the distribution of single operations, from JSON (docs/kernels.md).
 
 `measurements` has one row per figure:
 
@@ -9,14 +9,15 @@
                      of time_per_byte: "sequential" | "first touch"; of time_per_iteration: "mean"; else None
     metric     str   see METRICS
 
-A latency is what lay between two time stamps: the timer's own cost, `timer_overhead`, is in it.
+A latency is the difference between two time stamps and includes the timer's cost, `timer_overhead`.
 
 Further tables, all in ns:
 
     histogram  target, op, low, high, count   log-linear buckets low <= t < high, at most 1 % wide; sums to all samples
     largest    target, op, rank, at, value    the longest samples, longest first, and when each began
 
-Facts: tool_version, timer, and of a text with one document bytes, block, count, direct, fsync, pages, huge_bytes.
+Facts are tool_version and timer. A text with one document also has bytes, block, count, direct, fsync, pages and
+huge_bytes.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ TAKEN: Final = Taken(program=r"\bpoke\b", tells={name: name for name in _OPTIONS
 
 
 def recognise(text: str) -> bool:
-    """Return whether a document of poke is in the text."""
+    """Return whether the text contains a poke document."""
     return _START in text
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001
-    """Read every document in the text; what stands around them is ignored. Raises ParseError if one is not whole."""
+    """Return the figures of every poke document in the text. Raises ParseError for an incomplete document."""
     documents = list(_documents(clean(text, ranks=True, commented=_COMMENTED)))
     try:
         return _tables(documents)

@@ -1,4 +1,4 @@
-"""STREAM: C 5.8 to 5.10, Fortran 5.6, HPCC's embedded copy, variants with its table, and the kernel `pinsweep stream`.
+"""Parse STREAM: C 5.8 to 5.10, Fortran 5.6, HPCC's embedded copy, variants, and the kernel `pinsweep stream`.
 
 `measurements` has one row per figure:
 
@@ -10,9 +10,9 @@
                   time_avg, time_min, time_max, time_rms   ns  of the passes, without the first (Fortran: first and last)
                   bandwidth_least, bandwidth_mean, bandwidth_most   B/s  HPCC: over all processes
 
-The table `runs` has one row per run: what its head says, and `validation`: "passed", "failed" or missing, where the
-text does not have that line. A fact is a column of `runs` on which all runs agree. STREAM exits with status 0
-also where its validation fails.
+The table `runs` has one row per run with the values of its head. `validation` is "passed", "failed", or missing if the
+text has no such line. A fact is a column of `runs` on which all runs agree. STREAM also exits with status 0 if the
+validation fails.
 """
 
 from __future__ import annotations
@@ -156,16 +156,14 @@ TAKEN: Final = Taken(
 
 
 def recognise(text: str) -> bool:
-    """Return whether the text holds STREAM's banner, the head of its table or HPCC's STREAM lines, at the start of a
-    line."""
+    """Return whether a line of the text begins with STREAM's banner, table head or HPCC lines."""
     return recognises(text, ("stream", "function"), _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
-    """Read every run in the text, or the one that `text_run` in the context counts to. The lines of several MPI
-    ranks are taken apart.
+    """Return the figures of every run in the text, or of the run that `text_run` in the context selects.
 
-    Raises ParseError if the text has neither a banner nor a table of STREAM.
+    Lines of several MPI ranks are separated first. Raises ParseError if the text has neither a banner nor a table.
     """
     check_lines(text)
     runs: list[_Run] = Parts()

@@ -1,6 +1,6 @@
-"""A plain table, as reports and spreadsheets have them, whose columns somebody names: the numbers of a known tool.
+r"""Parse a plain table whose columns the user names, as figures of a known tool.
 
-No text says by itself what its columns are, so nothing is recognised; the context does:
+A table does not identify its columns, so `recognise` is always false. The context describes the table:
 
     tool     whose numbers these are: a parser's name
     columns  what each column holds, in order (below)
@@ -10,7 +10,7 @@ No text says by itself what its columns are, so nothing is recognised; the conte
     pick     {"place": …, option: …}: only the columns with these settings, optional
     rows     only these rows of the table, counted from 0, optional
 
-Columns stand between commas, each `[SETTING:]…NAME[.STATISTIC][\\[UNIT\\]]`, or `-` for one that is not read:
+Commas separate the columns. A column is `[SETTING:]…NAME[.STATISTIC][\[UNIT\]]`, or `-` for a column to skip:
 
     threads                     an option of the cell: each of its values is a cell
     delay, message_size         a label of the tool's rows (parsers.<tool>.LABELS): rows of one cell
@@ -19,10 +19,10 @@ Columns stand between commas, each `[SETTING:]…NAME[.STATISTIC][\\[UNIT\\]]`, 
     local:bandwidth[MB/s]       measured at the place "local"
     direction=write:lat[us]     with this label, or this option
 
-Cells are apart by `|`, by tabs, by two or more blanks or by single ones, whichever gives the most rows. Rows are the
-lines with as many cells as there are columns, and numbers where numbers are asked for; others are headings. What
-cannot be a number (`-`, `n/a`) is a missing row. The tables are those of the tool; of its facts and of how it ran
-nothing is known.
+Cells are separated by `|`, by tabs, by two or more blanks or by single blanks. The parser chooses the separator that
+gives the most rows. A row is a line with the right number of cells and with numbers in the numeric columns. Other lines
+are headings. A cell that cannot be a number (`-`, `n/a`) is a missing row. The result has the tool's tables, without
+facts.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ASKED: Final = frozenset({"runtime"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """What one column of a table holds."""
+    """One column of a table."""
 
     name: str  # of an option, a label or a metric; "-": not read
     kind: str  # "option" | "label" | "metric" | "skip"
@@ -78,7 +78,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One cell of an experiment: the options that its rows share, and where in the table they stand."""
+    """One cell of an experiment: the options that the rows share, and the position of the rows."""
 
     options: Mapping[str, str | int | float]
     place: str | None
@@ -90,14 +90,14 @@ class TableCell:
 
 
 def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
-    """Never: a table does not say what it holds."""
+    """Return False, because a table does not identify its columns."""
     return False
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
-    """Read the rows and columns that the context names into the tool's own table.
+    """Return the selected rows and columns as the tool's own table.
 
-    Raises ParseError if there are no such rows, UserError if the context does not describe them.
+    Raises ParseError without such rows, UserError if the context does not describe the table.
     """
     given = context or {}
     if "tool" not in given or "columns" not in given:
@@ -154,10 +154,10 @@ def cells(
     heading_of: Callable[[str], str] = lambda _: "",
     beside: Sequence[Sequence[Column]] = (),
 ) -> list[TableCell]:
-    """Return the cells of the experiment behind the tables, in order of their first row.
+    """Return the cells of the experiment behind the tables, in the order of the first row.
 
-    A new table begins below a command line or a heading, and where a row has the options and labels of one before
-    it. Where tables of `beside` have as many columns, a table is of those whose words its head has.
+    A new table begins below a command line or a heading, and at a row that repeats the options and labels of an earlier
+    row. If tables of `beside` have the same number of columns, the words of the head decide.
     """
     rows, _ = _lines(text, columns)
     picks = list({tuple(sorted(c.pick.items())): c.pick for c in columns if c.kind == "metric"}.values())
@@ -230,10 +230,9 @@ def _above(
 
 
 def typed_command(line: str, program: re.Pattern[str]) -> str:
-    """Return the command line in a line of a report: in quotation marks, behind a prompt, or alone; "" if there is
-    none.
+    """Return the command line in a line of a report, "" without one. The command may be quoted or follow a prompt.
 
-    It names the program, and gives it an option or is given its environment.
+    A command names the program and has an option or an environment variable.
     """
     for pattern in (r"`([^`]+)(?:`|$)", r'["“]([^"“”]+)["”]', r"^\s*(?:\S*[$>#%]\s+)?(\S.*)$"):
         for match in re.finditer(pattern, line):
@@ -251,7 +250,7 @@ def typed_command(line: str, program: re.Pattern[str]) -> str:
 
 
 def read_columns(text: str, tool: str) -> tuple[Column, ...]:
-    """Read a description of columns. Raises UserError for what is none, with what the tool has."""
+    """Return the columns of a description. Raises UserError with the tool's columns for an invalid description."""
     columns = tuple(_column(word.strip(), tool) for word in text.split(","))
     if not any(column.kind == "metric" for column in columns):
         known = ", ".join(f"{name}[{m.unit}]" for name, m in list(_parser(tool).METRICS.items())[:8])
@@ -356,7 +355,7 @@ def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Scalar]:
 
 
 def taken(tool: str) -> Taken:
-    """As of the package, which finds this module by its name and cannot be imported above."""
+    """Return the import rules of a tool. The package finds this module by name and cannot be imported at the top."""
     import parsers
 
     return parsers.taken(tool)

@@ -1,8 +1,7 @@
-"""What happens to a tool's text between the tool and a parser, undone: terminals, Windows, mails, MPI launchers,
-Markdown.
+"""Clean a tool's text from the effects of terminals, Windows, mails, MPI launchers and Markdown.
 
-Every parser starts with `clean`; nothing in here knows a tool. No figure is ever altered: what cannot be told
-apart from noise stays, as a line of its own, for the parser to judge.
+Every parser starts with `clean`, and this module does not know any tool. Figures are never changed. A text that may be
+noise remains a separate line for the parser.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ _MOST_STRANGE: Final = 16
 
 
 def why_not_read(data: bytes) -> str:
-    """Say why bytes are not a text that a parser should be given, "" if they are: too many, or what no program
-    prints."""
+    """Return the reason why bytes are not a text for a parser, "" for a valid text."""
     if why := why_too_large(len(data)):
         return why
     if data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") > MOST_LINES:
@@ -85,7 +83,7 @@ def why_not_read(data: bytes) -> str:
 
 
 def why_too_large(size_bytes: int) -> str:
-    """Say why a text of that size is not read, "" if it is."""
+    """Return the reason why a text of that size is not read, "" for a valid size."""
     return (
         f"a text of more than {LARGEST >> 20} MiB is not read: {PRINT_LESS}" if size_bytes > LARGEST else ""
     )
@@ -98,9 +96,9 @@ def _is_utf_16(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """Turn a captured file into text: by its BOM, else UTF-8, else Latin-1 (which cannot fail).
+    """Return a captured file as text: by the BOM, else UTF-8, else Latin-1 (which cannot fail).
 
-    PowerShell's `>` writes UTF-16 with a BOM; a file that lost its BOM gives itself away by its NUL bytes.
+    PowerShell's `>` writes UTF-16 with a BOM. NUL bytes identify UTF-16 without a BOM.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -116,15 +114,16 @@ def decode(data: bytes) -> str:
 def clean(
     text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None, emphasis: bool = False
 ) -> str:
-    """Return the text as the tool printed it, with "\\n" between lines and common indentation removed.
+    """Return the text as the tool printed it, with "\\n" between lines and without common indentation.
 
-    Undone: BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
-    and "> " quotes, quoted-printable and HTML, log lines kept as JSON. A lone CR (progress that overwrites itself)
-    starts a new line: nothing is lost, and what was to be overwritten is one more line that looks like no figure.
-    Undone where nearly every line has it: times before the lines, hosts and containers, line numbers (`_wrappings`).
-    `ranks` also takes off what MPI launchers put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output)
-    and, where every line has it, `0: ` (srun -l). "# " is taken off blocks of lines in which `commented` is found:
-    what the tool itself never prints behind one. `emphasis` takes off what marks figures as bold, italic or code.
+    - `clean` removes BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
+    and "> " quotes, quoted-printable, HTML and JSON log lines.
+    - A lone CR (progress that overwrites a line) starts a new line, so no text is lost.
+    - Prefixes that nearly every line has are removed (`_wrappings`): times, hosts, containers, line numbers.
+    - `ranks` also removes the prefixes of MPI launchers: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output) and, if
+    every line has the prefix, `0: ` (srun -l).
+    - `commented` removes "# " from blocks of lines that match `commented`. The tool must never print such a line.
+    - `emphasis` removes bold, italic and code marks around figures.
     """
     text = without_prefixes(_opened(text))
     if ranks:
@@ -156,8 +155,7 @@ def _opened(text: str) -> str:
 
 
 def by_host(data: bytes) -> dict[str, bytes]:
-    """Return the lines of each host of a captured file in which several hosts printed (pdsh, srun -l …), with their
-    names before them; {} where it is one text."""
+    """Return the lines of each host if several hosts printed into a file (pdsh, srun -l …), by host name. Else {}."""
     text = "" if b"\0" in data[:200] or data.startswith(b"{") else data.decode("latin-1")
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
@@ -166,15 +164,15 @@ def by_host(data: bytes) -> dict[str, bytes]:
 
 
 def having(words: str) -> Callable[[str], bool]:
-    """Return what tells whether a line has any of the words, an expression in lower case: asked before the many that
-    read the line."""
+    """Return a fast test whether a line contains any of the words, given as a lower-case expression."""
     search = re.compile(words).search
     return lambda line: search(line.lower()) is not None
 
 
 def recognises(text: str, words: Sequence[str], pattern: re.Pattern[str], commented: re.Pattern[str]) -> bool:
-    """Return whether the pattern is in the text, or in what `clean` makes of it. Each such text has one of the words
-    (lower case)."""
+    """Return whether the pattern is in the text, or in the cleaned text. Each such text has one of the words (lower
+    case).
+    """
     if not mentions(text, *words):
         return False
     if pattern.search(text):
@@ -184,29 +182,27 @@ def recognises(text: str, words: Sequence[str], pattern: re.Pattern[str], commen
 
 
 def flush_lines(text: str, commented: re.Pattern[str]) -> list[str]:
-    """Return the lines without indentation, bars and ranks; a paste may have indented what a launcher had prefixed."""
+    """Return the lines without indentation, bars and ranks. A paste may indent the lines of a launcher."""
     cleaned = clean(text, commented=commented, emphasis=True).replace("|", " ")
     flush = "\n".join(map(str.strip, cleaned.split("\n")))
     return [*map(str.strip, clean(flush, ranks=True).split("\n"))]
 
 
 def mentions(text: str, *words: str) -> bool:
-    """Say whether any of the words, given in lower case, is in the text: a megabyte in a few ms, before any
-    expression."""
+    """Return whether any of the lower-case words is in the text. A megabyte takes a few ms."""
     lowered = text.lower()
     return any(word in lowered for word in words)
 
 
 def is_captured(text: str) -> bool:
-    """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in
-    it."""
+    """Return whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts."""
     return bool(_MARKS.search(text)) or has_prefix(text) or is_wrapped(text)
 
 
 def split_ranks(text: str) -> list[tuple[int | None, str]]:
-    """Take apart what several MPI ranks printed into one text: (rank, its lines) in order of first appearance.
+    """Return (rank, lines) for each MPI rank in the text, in order of first appearance.
 
-    Lines without a rank's prefix come first, as rank None. A text without prefixes is one part.
+    Lines without a prefix come first, as rank None. A text without prefixes is one part.
     """
     body = without_prefixes(_opened(text), labels=False)
     every_line = all(_TASK.match(line) for line in body.split("\n") if line.strip())
@@ -223,8 +219,7 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
 
 
 def first_line(text: str, width: int = 60) -> str:
-    """Return what a ParseError should show of a text that is not what it should be: its first line with anything in
-    it."""
+    """Return the first non-blank line of a text, as a ParseError quotes an unexpected text."""
     for line in clean(text[:4000]).split("\n"):
         if line.strip():
             return repr(line.strip()[:width])
@@ -232,11 +227,11 @@ def first_line(text: str, width: int = 60) -> str:
 
 
 def row(line: str, count: int) -> tuple[list[str], str] | None:
-    """Take a row of `count` numbers apart: its words, and what somebody wrote behind them; None if it is no such row.
+    """Return the words of a row of `count` numbers, and the note behind the row. None for other lines.
 
-    `1048576 40 164.35 258.68 217.49 <- drops` are five numbers and a note. A note that begins with a number is none:
-    which of the numbers are the row's cannot be told. Behind a single number (`0.617 seconds`) only a mark begins a
-    note. Marks before the row (`>`, `|`, `*`, quotes) are no part of it.
+    `1048576 40 164.35 258.68 217.49 <- drops` has five numbers and a note. A note cannot begin with a number, because
+    the row would be ambiguous. Behind a single number (`0.617 seconds`) only a mark begins a note. Marks before the row
+    (`>`, `|`, `*`, quotes) are ignored.
     """
     words = _words(line)
     if len(words) < count or any(number(word) is None for word in words[:count]):
@@ -254,17 +249,19 @@ def _words(line: str) -> list[str]:
 
 
 def is_rest(words: list[str], missing: int) -> bool:
-    """Say whether these are the `missing` figures that a mail broke off the row above: no row begins with a figure
-    with decimals, or is a single figure."""
+    """Return whether the words are the `missing` figures of the row above, from a line that a mail client broke.
+
+    No row begins with a decimal figure or has a single figure.
+    """
     numbers = all(number(word) is not None for word in words)
     return len(words) == missing and numbers and (missing == 1 or "." in words[0])
 
 
 def like_row(line: str, count: int) -> bool:
-    """Say whether a line that `row` does not read looks like one all the same: a number in front, half of the others
-    too, with decimals.
+    """Return whether a line that `row` rejects looks like a row: a number first, and decimals among half of the other
+    words.
 
-    Whole numbers alone (`12 13 14`) may be anybody's, but not beside stars (what was too wide for its column).
+    Whole numbers alone (`12 13 14`) are ambiguous, except next to stars (a value that is too wide for the column).
     """
     words = [word.strip(_AROUND) for word in line.replace("|", " ").split()]
     words = [word for word in words if word][:count]
@@ -276,15 +273,15 @@ def like_row(line: str, count: int) -> bool:
 
 
 def is_abort(line: str) -> bool:
-    """Say whether an MPI library, its launcher or Slurm says with this line that it ended a program."""
+    """Return whether an MPI library, a launcher or Slurm reports in this line that a program was ended."""
     return _ABORT.search(line.lower()) is not None
 
 
 def number(word: str) -> float | None:
-    """Read one printed number; None if it is none. `inf`, `-nan`, `1.#INF` (Windows) are numbers that are not finite.
+    """Return one printed number, else None. `inf`, `-nan`, `1.#INF` (Windows) are numbers that are not finite.
 
-    A comma is read where it can be nothing else: `203,58`, `145200,4` and `145,200.4` are numbers, `1,234` is not
-    (it may be 1234). Python's own `1_000` and full-width digits are not either.
+    A comma must be unambiguous: `203,58`, `145200,4` and `145,200.4` are numbers, `1,234` is not (it may be 1234).
+    Python's `1_000` and full-width digits are not numbers.
     """
     word = word.strip()
     if not word.isascii():
@@ -300,12 +297,12 @@ def number(word: str) -> float | None:
 
 
 def is_finite(value: float | None) -> TypeGuard[float]:
-    """Return whether this is a number, and neither inf nor nan."""
+    """Return whether the value is a number, and neither inf nor nan."""
     return value is not None and value - value == 0
 
 
 def decimals(word: str) -> int:
-    """Return how many digits of a printed number are behind its point or comma."""
+    """Return the number of printed digits behind the point or comma."""
     return len(word.partition(".")[2] or word.partition(",")[2])
 
 
@@ -342,8 +339,10 @@ def _overstruck(text: str) -> str:
 
 
 def scaled(word: str, factor: float) -> float | None:
-    """Read one printed number in a larger unit: `scaled("0.031824", 1e9)` is 31824000.0, where the product of floats
-    is not."""
+    """Return one printed number times a unit factor, exactly: `scaled("0.031824", 1e9)` is 31824000.0.
+
+    The product of floats would not be exact.
+    """
     value = number(word)
     if not is_finite(value):
         return value

@@ -1,7 +1,7 @@
-"""Units: what tools print, as factors to the base units of every frame (ns, B, B/s, 1/s).
+"""Convert printed units to the base units of every frame (ns, B, B/s, 1/s).
 
-Prefixes follow their own standard: k, M, G are powers of 10; Ki, Mi, Gi are powers of 2. Tools that print
-one and mean the other (fio's "KB/s" before 3.0, IMB's "Mbytes/sec" before 2018) are corrected by their parser.
+k, M, G are powers of 10, and Ki, Mi, Gi are powers of 2. The parser corrects tools that use a prefix with the other
+meaning (fio's "KB/s" before 3.0, IMB's "Mbytes/sec" before 2018).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST_SIZE: Final = 2**63 - 1
 def to_base(unit: str) -> tuple[float, str]:
     """Return (factor, base unit): `to_base("MB/s") == (1e6, "B/s")`, `to_base("us") == (1e3, "ns")`.
 
-    A unit without a base unit of ours (W, °C, "") is its own base: factor 1.
+    A unit without a base unit in pinsweep (W, °C, "") has the factor 1.
     """
     if unit in _TIMES:
         return _TIMES[unit], "ns"
@@ -43,8 +43,7 @@ _LEVEL: Final = re.compile(r"dB\w*(\(\w+\))?|Np|pH|(°|deg)\s?[CF]|celsius|fahre
 
 
 def is_level(unit: str) -> bool:
-    """Is 0 of a unit a convention, so that no value is a share of another: of logarithms (dB, dBm, pH), of
-    temperatures in °C and °F?"""
+    """Return whether 0 of a unit is a convention, so that ratios have no meaning: dB, dBm, pH, °C and °F."""
     return _LEVEL.fullmatch(unit.strip()) is not None
 
 
@@ -52,8 +51,7 @@ _SPELT_OUT: Final = {"nano": "ns", "micro": "us", "milli": "ms", "": "s"}
 
 
 def unit_meant(unit: str) -> str:
-    """Return the unit that a word most likely stands for that none is: "ns" for "nanosec", "MB/s" for "MB/S"; ""
-    where nothing is alike, as of W."""
+    """Return the valid unit for a misspelt word: "ns" for "nanosec", "MB/s" for "MB/S". "" if no unit is similar."""
     if to_base(unit) != (1.0, unit) or unit in ("ns", "B", "B/s", "1/s", ""):
         return ""
     if spelt := re.fullmatch(r"(nano|micro|milli|)[ _-]?sec(?:ond)?s?", unit.strip(), re.IGNORECASE):
@@ -68,10 +66,9 @@ def unit_meant(unit: str) -> str:
 
 @functools.lru_cache(maxsize=4096)  # the same few sizes are read for each cell of a sweep
 def size_bytes(text: str) -> int:
-    """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are
-    bytes.
+    """Return a size in bytes, with the suffixes of fio: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000.
 
-    Exact, whatever the size. Raises ValueError if `text` is no size, no whole number of bytes, or beyond LARGEST_SIZE.
+    The result is exact. Raises ValueError for an invalid size, a fraction of a byte, or more than LARGEST_SIZE.
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -87,24 +84,26 @@ def size_bytes(text: str) -> int:
 
 
 def size_text(value: float) -> str:
-    """Return "16 GiB", "1.5 TiB", "189 GiB": three digits, in powers of 1024. `reports.text.format` writes a page's
-    sizes."""
+    """Return a size for people with three digits, in powers of 1024: "16 GiB", "1.5 TiB", "189 GiB".
+
+    Pages use `reports.text.format`.
+    """
     name, factor = max((p for p in {"": 1.0, **_BINARY}.items() if p[1] <= max(value, 1)), key=lambda p: p[1])
     scaled = value / factor
     return f"{scaled:.0f} {name}B" if scaled >= 1000 else f"{scaled:.3g} {name}B"
 
 
 def share_of(text: str) -> float | None:
-    """Read a percentage: `3%`, `3 %` and `3` are 0.03. None unless it is above 0 and below 100."""
+    """Return a percentage as a share: `3%`, `3 %` and `3` are 0.03. None unless the value is above 0 and below 100."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%?", text.strip())
     share = float(found[1]) / 100 if found else 0.0
     return share if 0 < share < 1 else None
 
 
 def size_value(size_bytes: int) -> int | str:
-    """Return bytes in the shortest exact form that an experiment would write: 4096 is "4k", 10000 "10kB", 100 is 100.
+    """Return bytes in the shortest exact form for an experiment: 4096 is "4k", 10000 is "10kB", 100 is 100.
 
-    `size_bytes` reads it back. Of two forms of one length it is the binary one.
+    `size_bytes` reads the result back. For two forms of equal length, the binary form is returned.
     """
     forms = [str(size_bytes)]
     for power, suffix in enumerate("kMGTP", 1):
@@ -116,9 +115,9 @@ def size_value(size_bytes: int) -> int | str:
 
 
 def number_value(text: str) -> int | float | str:
-    """Return the number that a text is, if the number would be written the same: "4" is 4, "1.5" is 1.5.
+    """Return a text as a number if the number has the same spelling: "4" is 4, "1.5" is 1.5.
 
-    "010", "1.10" and "1e3" stay texts: to a program that is handed them they may be something else.
+    "010", "1.10" and "1e3" remain texts, because a program may read another value.
     """
     for read in (int, float):
         try:

@@ -1,6 +1,6 @@
-"""fio: JSON and json+ (2.0 to 3.4x), client/server, normal text, terse 2 to 5; several reports in one text.
+"""Parse fio: JSON and json+ (2.0 to 3.4x), client/server, normal text, terse 2 to 5, also several reports in one text.
 
-tables["measurements"], one row per number that fio measured, labels
+tables["measurements"] has one row per number that fio measured, with these labels:
 
     document   int   which report, from 0; snapshots of one run (--status-interval) are one document: the last
     job        int   which job of the document, from 0; none: a disk
@@ -13,13 +13,12 @@ tables["measurements"], one row per number that fio measured, labels
                      of iodepth_*, the depth ("1", ">=64"); of samples, what was sampled; "steady": over fio's
                      steady state; "members": mean over the disks below a dm or md device
 
-Zero that means "not measured" (an unused direction, disable_clat=1, slat of a synchronous engine) is no row.
-"total" iops and bandwidth of normal text, which rounds each figure, are those of its count of I/Os or of what is
-rounded least (`rates`).
-With group_reporting, "min" and "max" of bandwidth and iops are sums of the processes' own minima and maxima
-(before 3.0 their means): never the group's.
+A zero that means "not measured" gives no row (unused direction, disable_clat=1, slat of a synchronous engine). Normal
+text rounds each figure, so "total" iops and bandwidth come from the count of I/Os or the least rounded figure
+(`rates`). With group_reporting, "min" and "max" of bandwidth and iops are sums of the minima and maxima of the
+processes (means before 3.0), never values of the group.
 
-Further tables, there when they have rows:
+Further tables exist if they have rows:
 
     jobs        document, job, name, group, host, processes, error (errno, 0: none), error_text, time
     options     document, job, option, value (text, as fio prints it; job options over global ones)
@@ -35,7 +34,7 @@ Further tables, there when they have rows:
     other       document, job, name, path, value: what is measured by an option or a fio that this parser does not
                 know, as printed and in fio's own unit
 
-Facts: program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, reports (with the
+Facts are program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, reports (with the
 snapshots), jobs, and every option that all jobs share, as `option.bs`.
 """
 
@@ -95,7 +94,7 @@ _COLUMNS: Final = {
 
 
 def recognise(text: str) -> bool:
-    """Return whether this looks like fio's output, whole, cut off or with nothing but its error messages."""
+    """Return whether the text looks like fio's output. The text may be truncated or contain only error messages."""
     if _may_hide_json(text):
         return True
     if not (texts.mentions(text, "fio", "groupid=", "(g=", "bw=", "aggrb=") or terse.may_be(text)):
@@ -111,10 +110,10 @@ def _may_hide_json(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
-    """Read every report of the text, or of one run only: with `document` and `group` in the context, the jobs of that
-    group of that document. (Groups run one after the other: `stonewall` begins one. Disks are of the whole document.)
+    """Return the figures of every report in the text.
 
-    Raises ParseError if there is no report with a job in it.
+    With `document` and `group` in the context, return only the jobs of that group. (Groups run in sequence: `stonewall`
+    begins a new group. Disks belong to the whole document.) Raises ParseError if no report contains a job.
     """
     log_files, text = logs.find(text)
     # of a text as it is: what is in the way of figures is not in the way of JSON, but a mail's broken lines are

@@ -1,9 +1,9 @@
-"""fio's JSON and json+, 2.0 to 3.4x.
+"""Parse fio's JSON and json+, 2.0 to 3.4x.
 
-What changed on the way, told apart by the keys and never by the version: `clat` is in µs, `clat_ns` in ns
-(from 3.0); `io_bytes` is in KiB until `io_kbytes` appears beside it (2.21); `bw` is in KiB/s always, `bw_bytes`
-in B/s; json+ `bins` are keyed by index while `FIO_IO_U_PLAT_BITS` stands among them (2.14 to 2.19), by the
-bucket's middle afterwards; client mode has `client_stats` for `jobs`.
+The keys distinguish the formats, never the version. `clat` is in µs, `clat_ns` in ns (from 3.0). `io_bytes` is in KiB
+until `io_kbytes` appears (2.21). `bw` is always in KiB/s, `bw_bytes` in B/s. json+ `bins` have index keys if
+`FIO_IO_U_PLAT_BITS` is one of the keys (2.14 to 2.19), else the middle of the bucket. Client mode has `client_stats`
+instead of `jobs`.
 """
 
 from __future__ import annotations
@@ -112,8 +112,10 @@ _MOST_BROKEN: Final = 1000
 
 
 def find(text: str) -> tuple[list[Report], str]:
-    """Return the JSON reports of a text, in order, and the text without them. Raises ParseError as _MOST_BROKEN
-    says."""
+    """Return the JSON reports of a text in order, and the text without the reports.
+
+    Raises ParseError for too many broken documents (_MOST_BROKEN).
+    """
     if '"fio version"' not in text:
         return [], text
     check_json(text)

@@ -1,7 +1,7 @@
-"""fio's logs over time, each below a line "==> NAME_lat.1.log <==" (`tail -n +1 FILE FILE` prints them so).
+"""Parse fio's logs over time, each below a line "==> NAME_lat.1.log <==", as `tail -n +1 FILE FILE` prints.
 
-A line is "time (ms), value, direction, block size (B)", and more where fio was asked for it; of a log of histograms
-there are counts in the value's place, behind the block size.
+A line is "time (ms), value, direction, block size (B)", and further values that the user requested from fio. A
+histogram log has counts behind the block size instead of the value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HISTOGRAM: Final = ("job", "direction", "block", "window", "time", "low", "high"
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log file: "lat" …, the number of its job (None: of all jobs), its lines, and whether it goes on beyond them."""
+    """A log file: kind ("lat" …), job number (None: all jobs) and lines. `cut` marks a log with further lines."""
 
     kind: str
     job: int | None
@@ -43,7 +43,7 @@ _Rows = list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]
 
 
 def find(text: str) -> tuple[list[Log], str]:
-    """Return the logs in a text, and the text without them."""
+    """Return the logs in a text, and the text without the logs."""
     if ".log <==" not in text:
         return [], text
     logs = [
@@ -56,10 +56,9 @@ def find(text: str) -> tuple[list[Log], str]:
 def tables(
     logs: Iterable[Log], options: Mapping[str, str], *, microseconds: bool
 ) -> tuple[dict[str, Table], list[Flag]]:
-    """Return the tables "log" and "log_histogram" (`parsers.fio`), those that have rows, and what is to be known of
-    them.
+    """Return the tables "log" and "log_histogram" (`parsers.fio`) that have rows, and the flags.
 
-    options: what fio says of all jobs; microseconds: of a fio before 3.0.
+    options: fio options that all jobs share. microseconds: the logs are from fio before 3.0.
     """
     rows: dict[str, _Rows] = {"log": [], "log_histogram": []}
     flags = []

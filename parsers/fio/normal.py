@@ -1,8 +1,8 @@
-"""fio's normal text, 1.5x to 3.4x, client mode included.
+"""Parse fio's normal text, 1.5x to 3.4x, also of client mode.
 
-Told apart by the lines themselves: `io=…, bw=…, iops=…, runt=…` (before 2.17, K and M are powers of 1024) and
-`IOPS=…, BW=62.2MiB/s (65.3MB/s)(…)` (units mean what they say). Each line names its own time unit; the percentile
-block often has another one than the line above it. IOPS, minima and maxima take k and M for powers of 1000.
+The lines distinguish the formats. `io=…, bw=…, iops=…, runt=…` is before 2.17, where K and M are powers of 1024.
+`IOPS=…, BW=62.2MiB/s (65.3MB/s)(…)` has standard units. Each line names a time unit, and the percentile block often has
+another unit than the line above. k and M of IOPS, minima and maxima are powers of 1000.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def looks_like(text: str) -> bool:
 
 
 def find(text: str) -> tuple[list[Report], list[str]]:
-    """Return the reports of a text in order, and fio's own messages (`fio: …`) around them."""
+    """Return the reports of a text in order, and fio's own messages (`fio: …`)."""
     check_lines(text)
     reader = _Reader()
     if _DECIMAL_COMMA.search(text):

@@ -1,9 +1,7 @@
-"""The figures of fio's normal text: what each was before fio rounded it, and the rates of a direction as exactly as
-the text tells them.
+"""Recover figures of fio's normal text as exactly as the rounded text allows.
 
-A line has the bandwidth twice (MiB/s and MB/s) beside the bytes moved and the time, each with four digits at most,
-and the count of I/Os further down has all of its own. `226 MiB/s (238 MB/s)(1024 MiB/4521 msec)` is 237.5 MB/s: of
-its three the bytes say most.
+A line has the bandwidth in MiB/s and MB/s, the bytes moved and the time, each with four digits at most. The count of
+I/Os has all digits. `226 MiB/s (238 MB/s)(1024 MiB/4521 msec)` is 237.5 MB/s, because the bytes are most exact.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _WAYS: Final = ("read", "write", "trim")
 
 
 class Rounded(NamedTuple):
-    """A figure as printed, and between what it lies: low ≤ value before it was rounded < high."""
+    """A printed figure and the interval before rounding: low ≤ value < high."""
 
     value: float
     low: float
@@ -35,7 +33,7 @@ class Rounded(NamedTuple):
 
     @property
     def width(self) -> float:
-        """The bound of its rounding, as a share."""
+        """The width of the rounding interval, as a share of the value."""
         return (self.high - self.low) / self.value
 
     def meets(self, other: Rounded) -> bool:
@@ -43,7 +41,7 @@ class Rounded(NamedTuple):
 
 
 def plain(text: str) -> float | None:
-    """Read `15.9k`, `3581.8k`, `99.41%`, `-nan%`: powers of 1000."""
+    """Return the number of `15.9k`, `3581.8k`, `99.41%` or `-nan%`, in powers of 1000."""
     text = text.rstrip("%")
     factor = _DECIMAL.get(text[-1:], 1.0) if number(text) is None else 1.0
     value = number(text[:-1] if factor != 1.0 else text)
@@ -51,7 +49,7 @@ def plain(text: str) -> float | None:
 
 
 def size(text: str, *, binary: bool) -> float | None:
-    """Read `62.2MiB/s`, `100Mi`, `48972KB/s`, `498Mbit/s` in bytes; `binary`: K is 1024 though no i stands there."""
+    """Return the bytes of `62.2MiB/s`, `100Mi`, `48972KB/s` or `498Mbit/s`. With `binary`, K without i is 1024."""
     match = _SIZE.fullmatch(text)
     value = number(match[1]) if match else None
     return None if match is None or value is None else value * _unit(match, binary=binary)
@@ -95,7 +93,7 @@ def _count(text: str, *, old: bool) -> Rounded | None:
 
 
 class Rates(NamedTuple):
-    """What the line of a direction prints; `binary`: of a fio before 2.17, whose K is 1024."""
+    """The figures on the line of a direction. `binary`: fio before 2.17, where K is 1024."""
 
     bandwidth: str
     other: str  # the same in the other kind of unit; "" where fio prints it once
@@ -105,10 +103,10 @@ class Rates(NamedTuple):
     binary: bool
 
     def best_bandwidth(self, count: int = 0, block: int = 0) -> float | None:
-        """Return the bandwidth (B/s) from the figures that were rounded least. count: I/Os; block: bytes of each; 0:
-        not known.
+        """Return the bandwidth (B/s) from the least rounded figures.
 
-        What does not go with the bandwidth as printed tells nothing: I/Os under way at the end are bytes and no I/Os.
+        count: I/Os. block: bytes per I/O. 0 means unknown. Figures that contradict the printed bandwidth are ignored:
+        I/Os in progress at the end count as bytes and not as I/Os.
         """
         printed = _bytes(self.bandwidth, binary=self.binary)
         return printed and _least_rounded(printed, self._bandwidths(count, block))
@@ -123,7 +121,7 @@ class Rates(NamedTuple):
         yield _bytes(self.other, binary=self.binary)
 
     def best_iops(self, count: int = 0) -> float | None:
-        """Return the IOPS, from the count of I/Os where it is known and goes with the IOPS as printed."""
+        """Return the IOPS, from the count of I/Os if the count is known and agrees with the printed IOPS."""
         printed = _count(self.iops, old=self.binary)
         counted = _exact(count * 1000 / self.runtime) if self.runtime else None
         return printed and _least_rounded(printed, [counted])
@@ -141,8 +139,7 @@ def _least_rounded(printed: Rounded, others: Iterable[Rounded | None]) -> float:
 
 
 def block_of(printed: str, direction: str) -> int:
-    """Return the block size that the line of a job's options prints for a direction, in bytes; 0 where it has
-    several or is rounded.
+    """Return the block size (B) of a direction from the line of a job's options, 0 for several or rounded sizes.
 
     >>> block_of("(R) 4096B-4096B, (W) 64.0KiB-64.0KiB, (T) 4096B-4096B", "write")
     65536

@@ -1,5 +1,4 @@
-"""What one fio report says, whatever it was printed as (JSON, normal, terse): filled by the modules beside it,
-tabled by `parsers.fio`."""
+"""Represent one fio report of any format. The reader modules fill a report and `parsers.fio` makes the tables."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ common."""
 
 @dataclass(slots=True)
 class Job:
-    """One `job`: a process, or the processes that group_reporting put together."""
+    """One `job`: a process, or the processes that group_reporting combines."""
 
     name: str
     group: int | None = None
@@ -91,7 +90,7 @@ class Disk:
 
 @dataclass(slots=True)
 class Report:
-    """What fio prints at the end of a run, or, with --status-interval, on the way there."""
+    """One report that fio prints at the end of a run, or during the run with --status-interval."""
 
     form: str  # "json" | "json+" | "normal" | "terse"
     version: str | None = None
@@ -106,15 +105,17 @@ class Report:
 
 
 def is_spread(deviation: float, samples: int | None) -> bool:
-    """Return whether this is a deviation. One sample has none, and 0 without a count is of one sample, most likely."""
+    """Return whether the value is a deviation. One sample has no deviation, and 0 without a count is most likely one
+    sample.
+    """
     return samples != 1 if samples is not None else deviation > 0
 
 
 @functools.lru_cache(maxsize=4096)
 def percentile(key: str) -> str:
-    """Name a percentile: "99.950000" is "p99.95"; "" for 0, which pads lists, and for what is none.
+    """Return the name of a percentile: "99.950000" is "p99.95". "" for 0, which pads lists, and for an invalid value.
 
-    Not via float: 99.99999 has more digits than %g keeps.
+    The conversion avoids float, because 99.99999 has more digits than %g prints.
     """
     if not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]+)?", key) or not key.strip("0."):
         return ""
@@ -122,9 +123,9 @@ def percentile(key: str) -> str:
 
 
 def bucket(middle: str) -> tuple[int, int]:
-    """Return [low, high) of the histogram bucket that fio names by its middle (stat.c: plat_idx_to_val).
+    """Return [low, high) of the histogram bucket from its middle, which is fio's key (stat.c: plat_idx_to_val).
 
-    Values below 128 have a bucket each; above, every power of two is cut into 64.
+    Values below 128 have a bucket each. Above 128, every power of two has 64 buckets.
 
     >>> bucket("36608")
     (36352, 36864)
@@ -138,7 +139,7 @@ def bucket(middle: str) -> tuple[int, int]:
 
 
 def bucket_of_index(index: int, bits: int) -> tuple[int, int]:
-    """Return [low, high) of a bucket given by its index, as json+ did before fio 2.20 (bits: FIO_IO_U_PLAT_BITS)."""
+    """Return [low, high) of a bucket from its index, the key of json+ before fio 2.20 (bits: FIO_IO_U_PLAT_BITS)."""
     if index < 2 << bits:
         return index, index + 1
     shift = (index >> bits) - 1
@@ -151,10 +152,10 @@ _EDGES: Final = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000",
 
 @functools.lru_cache(maxsize=128)
 def share_edges(key: str, unit: str, finer: bool) -> tuple[int, int | None] | None:
-    """Return [low, high) in ns of the `lat (usec): 4=…` buckets; None for a key that fio does not have.
+    """Return [low, high) in ns of the `lat (usec): 4=…` buckets. None for an unknown key.
 
-    A key is the upper edge. `finer`: a table of the next smaller unit exists, so the first bucket starts at one
-    of this unit and not at 0 (nanoseconds exist from fio 3.0 on).
+    A key is the upper edge. `finer`: a table of the next smaller unit exists, so the first bucket starts at 1 of this
+    unit and not at 0 (nanoseconds exist from fio 3.0).
     """
     if key not in _EDGES:
         return None

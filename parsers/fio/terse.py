@@ -1,4 +1,4 @@
-"""fio's terse (minimal) output, versions 2 to 5: one line per job, fields by position (HOWTO, "Terse output")."""
+"""Parse fio's terse (minimal) output, versions 2 to 5: one line per job, fields by position (HOWTO, "Terse output")."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _DIRECTIONS: Final = {
 
 
 def may_be(text: str) -> bool:
-    """Could there be a line of terse output, which names nothing in version 2? Before any expression."""
+    """Return whether the text can contain a terse line. The test is fast, because version 2 has no names to search
+    for.
+    """
     return text.count(";") >= 5
 
 
@@ -36,7 +38,7 @@ def looks_like(text: str) -> bool:
 
 
 def find(text: str) -> list[Report]:
-    """Return one report with a job per line, in order; none if no line is terse output."""
+    """Return one report with a job per line, in order. The list is empty if no line is terse output."""
     report = Report(form="terse", jobs=Parts())
     disks: dict[str, Disk] = {}
     for match in _LINE.finditer(text):

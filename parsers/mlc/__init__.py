@@ -1,4 +1,4 @@
-"""Intel(R) Memory Latency Checker, every mode, v3.1 to v3.13, and the kernel `memlat` that prints its layouts.
+"""Parse Intel(R) Memory Latency Checker, every mode, v3.1 to v3.13, and the kernel `memlat` with the same layouts.
 
 `measurements` has one row per figure:
 
@@ -13,8 +13,8 @@
     to        int   column of a matrix: the memory's NUMA node (c2c_latency: reader, a CPU where `transfer` says so)
     metric    str   latency (ns) | bandwidth (B/s; MLC's MB is 10**6 B) | core_clocks | base_clocks
 
-The table `runs` has one row per run: what its head says and which sections it holds. A fact is a column of `runs`
-on which all runs agree.
+The table `runs` has one row per run with the values of its head and its sections. A fact is a column of `runs` on which
+all runs agree.
 """
 
 from __future__ import annotations
@@ -87,18 +87,17 @@ _RECOGNISE = re.compile(
 
 
 def recognise(text: str) -> bool:
-    """Return whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a
-    line."""
+    """Return whether a line of the text begins with MLC's banner, a section title or a table head."""
     words = ("latency checker", "memlat", "measuring", "each iteration", "inject")
     return recognises(text, words, _RECOGNISE, _COMMENTED)
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
-    """Read every run in the text, or the one that `text_run` counts to. `context` may hold W (2, "9", "R") or R: the
-    traffic, where the text does not tell it.
+    """Return the figures of every run in the text, or of the run that `text_run` selects.
 
-    A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
-    not know an option. Raises ParseError if nothing in the text is MLC's.
+    `context` may have W (2, "9", "R") or R, the traffic of a text that does not name the traffic. A run without a
+    figure gives the flag `no_figures` and not an error, because MLC exits with status 0 if a mode does not know an
+    option. Raises ParseError if no line is from MLC.
     """
     check_lines(text, MOST_ROWS // 2)  # with two figures each, 700 000 took 1.1 GB before they were too many
     runs: list[Run] = Parts()

@@ -1,4 +1,4 @@
-"""The lines of MLC's output, one after the other: which run and which section each belongs to, and its figures."""
+"""Read MLC's lines in order, and assign each line and its figures to a run and a section."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """What one run of MLC prints."""
+    """The output of one MLC run."""
 
     rank: int | None = None
     heading: str | None = None
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def is_default(self) -> bool:
-        """Whether this is a run of all sections: without an option MLC prints no command line."""
+        """Whether this is a run of all sections. Without an option, MLC does not print a command line."""
         return self.version is not None and self.command is None
 
     def measured(self, section: str | None = None) -> bool:
@@ -152,8 +152,7 @@ class Run:
 
 
 class Reader:
-    """A machine that is fed lines. What belongs to a run but stands before its banner (label, prompt) is kept in
-    hand."""
+    """A state machine over lines. A label or prompt before the banner is buffered for the next run."""
 
     def __init__(self, rank: int | None, traffic: str | None) -> None:
         self.rank = rank

@@ -1,4 +1,4 @@
-"""MLC's own words: sections, kinds of traffic, the options of its command line."""
+"""Define MLC's vocabulary: sections, kinds of traffic, and options of the command line."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ _VALUED: Final = frozenset("bcijkmJdgltxWDnfMoKwSCEGpsq")
 
 
 def traffic_of(options: Mapping[str, Any]) -> str | None:
-    """Return the canonical word for -W n or -R among options: {"W": 9} is "3:1 nt", {"W": "R"} is "read". None if
-    neither is there."""
+    """Return the canonical traffic of -W n or -R in options: {"W": 9} is "3:1 nt", {"W": "R"} is "read". Else None."""
     kind = str(options.get("W", "")).strip().lstrip("-").removeprefix("W").strip()
     if is_index(kind):
         return TRAFFIC.get(int(kind), f"W{int(kind)}")
@@ -56,7 +55,7 @@ def traffic_of(options: Mapping[str, Any]) -> str | None:
 
 
 def traffic_word(said: str) -> str:
-    """Return the canonical word for what "Using … traffic type" says; what says nothing known stays as it is."""
+    """Return the canonical traffic of the line "Using … traffic type". An unknown traffic is returned unchanged."""
     if said.lower() in ("read-only", "read only"):
         return "read"
     match = _MIX.fullmatch(said)
@@ -71,7 +70,9 @@ def traffic_word(said: str) -> str:
 
 
 def command_options(command: str) -> dict[str, str]:
-    """Read MLC's own way of writing options: `--mode -W9 -l64 -X` is {"--mode": "", "W": "9", "l": "64", "X": ""}."""
+    """Return the options of an MLC command line: `--mode -W9 -l64 -X` is {"--mode": "", "W": "9", "l": "64", "X":
+    ""}.
+    """
     options: dict[str, str] = {}
     words = command.split()
     for i, word in enumerate(words):
@@ -87,5 +88,5 @@ def command_options(command: str) -> dict[str, str]:
 
 
 def is_index(word: str) -> bool:
-    """Say whether the word is a node's or CPU's number, a delay or a stride."""
+    """Return whether the word is the number of a node or CPU, a delay or a stride."""
     return word.isascii() and word.isdigit() and len(word) < 16
