@@ -1,5 +1,5 @@
-"""A sweep of many hosts: one folder that they share, one job per host, and the state of each host.
+"""Run a sweep on many hosts, with one shared folder, one job per host, and a state for each host.
 
-`begin` and `folder` define a sweep; `script` is the job of one host; `engine` starts jobs (`slurm`, `ssh`); `submit`
-decides which; `home` sends results from the host; `results`, `states` and `traits` show what has come.
+`begin` and `folder` define a sweep. `script` makes the job of one host, and `engine` starts jobs (`slurm`, `ssh`).
+`submit` selects the jobs. `home` sends results from the host. `results`, `states` and `traits` read the results.
 """

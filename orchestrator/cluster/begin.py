@@ -1,4 +1,4 @@
-"""What a user asks for: a new sweep of many hosts, or the one that a folder holds."""
+"""Define a new sweep of many hosts from the user's arguments, or read the sweep in a folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHAPE: Final = re.compile(r"([1-9]\d*):([1-9]\d*):([1-9]\d*)(?!\S)")  # Arm may
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The arguments of `run` and `plan`. None and False: not given."""
+    """The arguments of `run` and `plan`. None and False mean that an option is absent."""
 
     version: str  # of this pinsweep
     experiments: tuple[Path, ...] = ()
@@ -50,7 +50,7 @@ class Request:
 
 
 def new_sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[Sweep, dict[str, str]]:
-    """Return the sweep that a request describes, and the texts of its experiments. Writes nothing.
+    """Return the sweep of a request, and the texts of its experiments. Writes nothing.
 
     Raises UserError for every mistake, Unavailable if `engine_of` cannot be asked about the hosts.
     """
@@ -153,7 +153,7 @@ def _digest(path: Path) -> str:
 
 
 def continue_sweep(sweep: Sweep, request: Request) -> Sweep:
-    """Return the sweep of a folder with its present place, and the --sbatch and --setup of a request."""
+    """Return the sweep of a folder at its present path, with the --sbatch and --setup of a request."""
     return dataclasses.replace(
         sweep,
         was="",
@@ -164,9 +164,9 @@ def continue_sweep(sweep: Sweep, request: Request) -> Sweep:
 
 
 def change(before: Sweep, sweep: Sweep, engine: Engine) -> str:
-    """Write a folder whose sweep continues differently; return what changed, or "".
+    """Write a folder for a sweep that continues with other options, and return the changes, or "".
 
-    Raises UserError while jobs run that would measure otherwise, or write into another folder.
+    Raises UserError while jobs run that would measure differently, or write into another folder.
     """
     changes = {
         f"in {sweep.folder}": before.was != "",
@@ -186,7 +186,7 @@ def change(before: Sweep, sweep: Sweep, engine: Engine) -> str:
 
 
 def read_experiments(experiments: Sequence[Path]) -> dict[str, str]:
-    """Return the texts of experiments by the names of their copies. Raises UserError."""
+    """Return the texts of experiments by the file names of the copies. Raises UserError."""
     texts: dict[str, str] = {}
     for path in (Path(shipped.resolved(name)) for name in experiments):
         try:
@@ -201,7 +201,7 @@ def read_experiments(experiments: Sequence[Path]) -> dict[str, str]:
 
 
 def split_sbatch(text: str) -> tuple[str, ...]:
-    """Return the options for sbatch. Raises UserError for arrays, and for what a line of #SBATCH cannot hold."""
+    """Return the options for sbatch. Raises UserError for arrays, and for text that a #SBATCH line cannot contain."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -217,7 +217,7 @@ def split_sbatch(text: str) -> tuple[str, ...]:
 
 
 def engine_words(sweep: Sweep, via: Via | None = None) -> tuple[str, ...]:
-    """Return the options of `run --nodes` that reach the hosts of a sweep as it did."""
+    """Return the options of `run --nodes` that reach the hosts of a sweep in the same way."""
     via = via or sweep.via
     options = {
         "--via": via,

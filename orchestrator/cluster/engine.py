@@ -1,4 +1,4 @@
-"""What starts jobs on hosts: the base class of `slurm` and `ssh`, and its few types."""
+"""Define the base class of `slurm` and `ssh`, which start jobs on hosts, and its types."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ IN_TURN: Final = frozenset({AT_ONCE, CANARY})
 
 
 class Unavailable(PinsweepError):
-    """What starts the jobs does not answer now."""
+    """The engine that starts the jobs does not answer now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What is known of a host before anything starts there."""
+    """The facts about a host before the first start."""
 
     name: str
     problem: str = ""  # why it can get no job now: 'drained "bad DIMM"'
@@ -56,14 +56,14 @@ class Submission:
 
 
 class Engine(ABC):
-    """What starts the jobs of a sweep."""
+    """The engine that starts the jobs of a sweep."""
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
 
     @abstractmethod
     def hosts(self, names: Sequence[str]) -> Mapping[str, Host]:
-        """Return what is known of each host. Raises Unavailable."""
+        """Return the facts about each host. Raises Unavailable."""
 
     @abstractmethod
     def jobs(self) -> Mapping[str, Job]:
@@ -71,14 +71,14 @@ class Engine(ABC):
 
     @abstractmethod
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        """Start jobs in this order, never two per host: (host → its job, host → why it got none)."""
+        """Start jobs in this order, never two per host. Return (host → job, host → reason without a job)."""
 
     def find_ended(self, jobs: Mapping[str, str]) -> Mapping[str, Job]:  # noqa: ARG002
-        """Return how those jobs (host → id) ended that `jobs` does not list any more, if there are records."""
+        """Return the end of each job (host → id) that is no longer in `jobs`, if there are records."""
         return {}
 
     def cancel(self, jobs: Iterable[Job]) -> None:  # noqa: B027
-        """End jobs. By default no job waits."""
+        """End jobs. The default is that no job waits."""
 
     def fetch(self, hosts: Sequence[str]) -> None:  # noqa: B027
-        """Copy results and logs from hosts that cannot write into the folder. By default all hosts can."""
+        """Copy results and logs from hosts that cannot write into the folder. The default is that all hosts can."""

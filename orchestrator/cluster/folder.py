@@ -1,4 +1,4 @@
-"""The folder of a sweep of many hosts: its files, and the sweep that they describe.
+"""Read and write the folder of a sweep of many hosts.
 
 sweep.json      hosts, options, checksums; only --sbatch, --setup and the place of the folder ever change
 NAME.yaml       the experiments as they run
@@ -46,7 +46,7 @@ _SAFE_PATH: Final = re.compile(r"/[A-Za-z0-9 _./+@,:=~-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """A sweep of many hosts, as it is known before its first job."""
+    """A sweep of many hosts, before its first job."""
 
     id: str  # eight hex digits; in the names of its jobs
     folder: str  # absolute
@@ -80,12 +80,12 @@ class Sweep:
 
     @property
     def job_name(self) -> str:
-        """The name of its jobs, and of their folders on the hosts."""
+        """Return the name of the jobs, and of the job folders on the hosts."""
         return f"pinsweep-{self.id}"
 
     @property
     def job_names(self) -> tuple[str, ...]:
-        """All names that its jobs may have: the name, and with --at-once one per lane."""
+        """Return all possible names of the jobs: the name, and with --at-once one name per lane."""
         return (self.job_name, *(f"{self.job_name}-{lane}" for lane in range(1, self.at_once + 1)))
 
     @property
@@ -100,7 +100,7 @@ def is_sweep(folder: Path | None) -> bool:
 
 
 def safe_path(path: Path, option: str) -> str:
-    """Return an absolute path that needs no quoting anywhere. Raises UserError."""
+    """Return an absolute path that never needs quotes. Raises UserError."""
     text = os.path.normpath(path.absolute())
     if not _SAFE_PATH.fullmatch(text):
         hint = "use letters, digits, blanks and _ . / + @ , : = ~ -"
@@ -109,7 +109,7 @@ def safe_path(path: Path, option: str) -> str:
 
 
 def read(folder: Path) -> Sweep:
-    """Return the sweep of a folder. Raises UserError if there is none, or its file is invalid."""
+    """Return the sweep of a folder. Raises UserError if there is no sweep, or the file is invalid."""
     path = folder / NAME
     try:
         raw = json.loads(contents(path))
@@ -164,7 +164,7 @@ def _number(raw: Any, maximum: int) -> int:  # noqa: ANN401 (of JSON)
 
 
 def is_copy(sweep: Sweep) -> bool:
-    """Return whether the sweep still is in the folder where it began, so that this folder is a copy."""
+    """Return whether this folder is a copy, because the sweep is still in the folder where it began."""
     try:
         return bool(sweep.was) and json.loads(contents(Path(sweep.was, NAME)))["id"] == sweep.id
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -174,7 +174,7 @@ def is_copy(sweep: Sweep) -> bool:
 def refuse_foreign(folder: Path, *names: str) -> None:
     """Raise UserError if another user could have changed a folder, or these files and folders in it.
 
-    Files of root are trusted. For root, the folders above count too.
+    Files of root are trusted. For root, parent folders count too.
     """
     trusted, name = safe_files.trusted_users(), shlex.quote(str(folder))
     for path in (folder, *(folder / name for name in names)):
@@ -233,7 +233,7 @@ def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
 
 
 def change(sweep: Sweep, script: str) -> None:
-    """Write the job and sweep.json of a folder again. Raises PinsweepError if they cannot be written."""
+    """Write the job and sweep.json of a folder again. Raises PinsweepError if a write fails."""
     about = {"schema": SCHEMA, **asdict(replace(sweep, script=digest(script)))}
     del about["was"]
     with _written(sweep):
@@ -251,7 +251,7 @@ def _written(sweep: Sweep) -> Iterator[None]:
 
 
 def read_refusals(sweep: Sweep) -> dict[str, str]:
-    """Return the hosts that got no job at the last attempt, each with the reason."""
+    """Return the hosts without a job after the last attempt, each with the reason."""
     try:
         return {str(host): str(reason) for host, reason in json.loads(contents(sweep.path(REFUSALS))).items()}
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -265,12 +265,12 @@ def store_refusals(sweep: Sweep, reasons: Mapping[str, str]) -> None:
 
 
 def digest(data: str | bytes) -> str:
-    """Return the sha256 of a text or of bytes, in hex."""
+    """Return the sha256 of a text or bytes, in hex."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
 def contents(path: Path) -> bytes:
-    """Return what a file holds. Raises OSError if it is not a file, or is larger than 16 MiB."""
+    """Return the content of a file. Raises OSError if the path is not a file, or the file is larger than 16 MiB."""
     with safe_files.open_file(path) as stream:
         data = stream.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:

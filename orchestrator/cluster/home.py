@@ -1,7 +1,7 @@
-"""On one host of a sweep: its results are on a local disk, and are sent to the shared folder between runs.
+"""Send the results of one host of a sweep from a local disk to the shared folder, between runs.
 
-SQLite never works on the shared file system. The file there is complete at any moment: a copy is made here by SQLite,
-written next to it, synced and renamed. One process per host sends to one file, because it binds an abstract socket.
+SQLite never works on the shared file system. The shared file is complete at any moment: SQLite makes a copy next to it,
+and pinsweep syncs and renames the copy. An abstract socket allows one sending process per host and file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class NotHome(PinsweepError):
 
 
 class Home:
-    """Where the results of `local` belong. Use it as a context manager around a sweep, and call it with each event."""
+    """The shared file for the results of `local`.
+
+    Use it as a context manager around a sweep, and call it with each event.
+    """
 
     def __init__(self, local: Path, home: Path, on_problem: Callable[[str], None] = lambda _: None) -> None:
         """`on_problem` gets a message if results cannot be sent now."""
@@ -53,7 +56,7 @@ class Home:
         self._unreadable = local.with_name(f"{local.name}.unreadable")
 
     def __enter__(self) -> Self:
-        """Continue with the shared results. Raises UserError if they are damaged, or another process sends there."""
+        """Continue with the shared results. Raises UserError for damaged results, or if another process sends there."""
         try:
             file_system = file_system_of(self.local.absolute().parent)
             if file_system is not None and file_system.kind in REMOTE:
@@ -89,7 +92,7 @@ class Home:
             self._socket.close()
 
     def __call__(self, event: Event) -> None:
-        """Send results, if it is time: when the first run starts, and after a run."""
+        """Send results if due: at the start of the first run, and after a run."""
         if not isinstance(event, (Started, Ended)) or time.monotonic() < self._due_s:
             return
         start_s, problem = time.monotonic(), ""
@@ -121,7 +124,7 @@ class Home:
                 copy.unlink(missing_ok=True)
 
     def _claim(self) -> None:
-        """Bind a name that the kernel gives to one process, and that ends with it."""
+        """Bind a name that only one process can have. The kernel releases the name when the process ends."""
         name = digest(os.fsencode(self.home.parent.resolve() / self.home.name))
         ends = time.monotonic() + _PATIENCE_S
         while True:
@@ -173,7 +176,7 @@ class Home:
 
 
 def _run_count(path: Path) -> int:
-    """Return how many runs a result file holds. Raises PinsweepError if it is damaged or something else."""
+    """Return the number of runs in a result file. Raises PinsweepError if the file is damaged or of another kind."""
     file = open_begun(path)
     if file is None:
         return 0

@@ -1,4 +1,4 @@
-"""Names of hosts as admins write them, `n[001-200]` or `@rack3`, expanded by ClusterShell."""
+"""Expand names of hosts in the notation of admins, `n[001-200]` or `@rack3`, with ClusterShell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RANGE: Final = re.compile(r"[\[,]([0-9]+)-([0-9]+)")
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """Return the hosts of a node set, each once, in its order. Raises UserError, also without ClusterShell."""
+    """Return the hosts of a node set, in order and without duplicates. Raises UserError, also without ClusterShell."""
     try:
         from ClusterShell.NodeSet import NodeSet, NodeSetException
     except ImportError:
@@ -34,7 +34,10 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def check(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of hosts, each once. Raises UserError for none, for too many, and for an invalid name."""
+    """Return names of hosts without duplicates.
+
+    Raises UserError for an empty list, too many names, and an invalid name.
+    """
     hosts = tuple(dict.fromkeys(names))
     if not hosts:
         raise UserError("--nodes", "no host", "for example --nodes 'n[001-200]'")

@@ -1,4 +1,4 @@
-"""What has come from a host: how far its result file is, and how its newest job ended by its log."""
+"""Read the progress of a host's result file, and the end of its newest job from the log."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Results:
 
 
 def read_results(path: Path, *, hosts: Collection[str] = (), allow_misplaced: bool = False) -> Results | None:
-    """Return how far a result file HOST.db is; None if there is none.
+    """Return the progress of a result file HOST.db, or None if there is no file.
 
-    `hosts`: all hosts of the sweep, of which another may have written the file. `allow_misplaced`: as of `run`.
+    `hosts`: all hosts of the sweep, because another host may have written the file. `allow_misplaced`: as in `run`.
     """
     try:
         stored = progress.read(path)
@@ -74,7 +74,7 @@ def _is_other(name: str, host: str, hosts: Collection[str]) -> bool:
 
 
 def summarize(stored: Progress, *, allow_misplaced: bool = False) -> Results:
-    """Return what the progress of a result file means."""
+    """Return the state that the progress of a result file means."""
     done = dict.fromkeys(stored.cells, 0)
     failures = []
     for (cell, _), (status, reason) in stored.last.items():
@@ -111,7 +111,7 @@ class Log:
 
 
 def read_logs(folder: Path) -> dict[str, Log]:
-    """Return host → its newest log in a folder."""
+    """Return host → the newest log of the host in a folder."""
     newest: dict[str, int] = {}
     try:
         names = [path.name for path in folder.iterdir()]
@@ -134,7 +134,7 @@ def _read_log(path: Path, job: str) -> Log:
 
 
 def parse_log(tail: str, job: str, *, is_whole: bool = True) -> Log:
-    """Return what the end of a log says. `is_whole`: the tail is all of the log."""
+    """Return the result at the end of a log. `is_whole`: the tail is the complete log."""
     lines = [line for line in tail.splitlines() if line.strip()]
     for line in reversed(lines):
         if match := _LOG_END.fullmatch(line):

@@ -45,7 +45,7 @@ def job_script(sweep: Sweep) -> str:
 
 
 def _sbatch_words(sweep: Sweep) -> list[str]:
-    """Return the options that every job has, whoever submits it."""
+    """Return the sbatch options that every job has with any submission."""
     names = f"--job-name={sweep.job_name}", f"--output={sweep.folder}/log/%N.%j"
     limit = [f"--time={sweep.limit_min}"] if sweep.limit_min else []
     return [*names, "--nodes=1", "--exclusive", "--mem=0", "--no-requeue", *limit]

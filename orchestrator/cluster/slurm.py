@@ -1,4 +1,4 @@
-"""Slurm: one exclusive job per host, pinned to it. Slurm's own commands are asked each time, and nothing is stored."""
+"""Submit one exclusive Slurm job per host. pinsweep calls Slurm's commands each time and stores no result."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ class Slurm(Engine):
         return job_ids, refusals
 
     def _submit(self, job: Submission) -> tuple[str, str]:
-        """Return (the number of the job, why there is none)."""
+        """Return (job number, reason without a job)."""
         done = _run(submission(self.sweep, job))
         if done.returncode == 0 and done.stdout.strip():
             return done.stdout.strip().split(";")[0], ""
         return "", _UNKNOWN if slurm_text.is_unavailable(done.stderr) else slurm_text.refusal(done.stderr)
 
     def _submit_again(self, jobs: Sequence[Submission]) -> dict[Submission, tuple[str, str]]:
-        """Submit jobs for which sbatch got no answer, unless Slurm has accepted them all the same."""
+        """Submit jobs again for which sbatch gave no answer, unless Slurm has accepted them."""
         if not jobs:
             return {}
         try:
@@ -131,7 +131,7 @@ class Slurm(Engine):
 
 
 def submission(sweep: Sweep, job: Submission) -> list[str]:
-    """Return the command that submits a job. Its options win over those of SBATCH_* and of job.sh."""
+    """Return the command that submits a job. Its options override SBATCH_* and job.sh."""
     name = f"{sweep.job_name}-{job.lane}" if job.lane else sweep.job_name
     conditions = [*(["singleton"] if job.lane else []), *([f"afterok:{job.after}"] if job.after else [])]
     needs_limit = job.limit_min not in (0, sweep.limit_min) and not time_limit(sweep)
@@ -163,7 +163,7 @@ def requested_min(sweep: Sweep, job: Submission) -> int:
 def time_warnings(
     sweep: Sweep, jobs: Iterable[Submission], hosts: Mapping[str, Host]
 ) -> dict[str, list[str]]:
-    """Return warning → the hosts whose jobs get less time than they may need, or more than the partition allows."""
+    """Return warning → the hosts whose jobs have less time than needed, or more than the partition allows."""
     hosts_by_warning: dict[str, list[str]] = {}
     for job in jobs:
         host = hosts.get(job.host) or Host(name=job.host)
@@ -181,7 +181,7 @@ def time_warnings(
 
 
 def time_limit(sweep: Sweep) -> str:
-    """Return the time limit that the user gives all jobs; "": none."""
+    """Return the user's time limit for all jobs, or ""."""
     return os.environ.get("SBATCH_TIMELIMIT") or slurm_text.option(sweep.sbatch, "-t", "--time")
 
 

@@ -1,4 +1,4 @@
-"""What sinfo, squeue, sacct and sbatch print, and what it means. Pure."""
+"""Parse the output of sinfo, squeue, sacct and sbatch. Pure."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 def parse_hosts(
     text: str, names: Iterable[str], *, reserved: bool = False, partitions: str = ""
 ) -> dict[str, Host]:
-    """Return what sinfo says of each host, with a line per host and partition.
+    """Return the facts about each host from sinfo, which prints a line per host and partition.
 
-    `reserved`: the jobs name a reservation, and may run on hosts in maintenance. `partitions`: those of the jobs, with
-    commas; "": the default one.
+    `reserved`: the jobs have a reservation, and may run on hosts in maintenance. `partitions`: the partitions of the
+    jobs, separated by commas, or "" for the default partition.
     """
     host_by_name: dict[str, Host] = {}
     bounds: dict[str, list[int]] = {}
@@ -84,7 +84,7 @@ def _host(name: str, state: str, cores: str, features: str, reason: str, *, rese
 
 
 def minutes(text: str) -> int:
-    """Return the minutes of a time as Slurm writes it: "30", "1:30", "2:00:00", "1-12"; 0: no bound, or not a time."""
+    """Return the minutes of a Slurm time: "30", "1:30", "2:00:00", "1-12". 0 for no limit or an invalid time."""
     match = _TIME.fullmatch(text)
     if match is None:
         return 0
@@ -99,7 +99,7 @@ def minutes(text: str) -> int:
 
 
 def option(words: Sequence[str], short: str, long: str) -> str:
-    """Return the last value of an option of sbatch: `-p a`, `-pa`, `--partition=a`, `--partition a`; "": none."""
+    """Return the last value of an sbatch option (`-p a`, `-pa`, `--partition=a`, `--partition a`), or ""."""
     value = ""
     for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
         name, sign, text = word.partition("=")
@@ -152,7 +152,7 @@ def is_unavailable(stderr: str) -> bool:
 
 
 def refusal(stderr: str) -> str:
-    """Return why sbatch took no job: the name of a limit, else its last words."""
+    """Return the reason why sbatch refused a job: the name of a limit, or its last words."""
     lines = [re.sub(r"^sbatch: (error: )?", "", line).strip() for line in stderr.splitlines()]
     lines = [line for line in lines if line and not line.startswith('Try "sbatch')] or [
         "sbatch gave no reason"

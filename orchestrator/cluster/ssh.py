@@ -1,8 +1,8 @@
-"""Hosts without a scheduler: ssh starts the job on each, detached, behind a lock on a disk of the host.
+"""Start jobs on hosts without a scheduler. ssh starts each job, detached, behind a lock on a disk of the host.
 
-The job holds the lock, outlives the connection, and the lock ends with it. Hosts that see the sweep's folder work in
-it. The others get the job and the experiments, and `fetch` copies what they have measured. Users and keys are those of
-ssh_config; PINSWEEP_SSH_CONFIG names another file.
+The job holds the lock and outlives the connection. The lock ends with the job. Hosts that can read the sweep's folder
+work there. Other hosts get the job and the experiments, and `fetch` copies their results. Users and keys are from
+ssh_config. PINSWEEP_SSH_CONFIG names another file.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Ssh(Engine):
 
 
 def _pack(sweep: Sweep, host: str) -> bytes:
-    """Return what a host needs that does not see the folder: the job, the experiments, its results so far."""
+    """Return the package for a host that cannot read the folder: the job, the experiments, and the host's results."""
     names = [folder.NAME, folder.JOB, *sweep.experiments]
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
@@ -156,9 +156,10 @@ def _ask(
     within_s: float = ssh_text.ANSWER_S,
     max_bytes: int = _MAX_ANSWER_BYTES,
 ) -> dict[str, tuple[int | None, str]]:
-    """Run a script on each host: host → (exit status, what it printed). None: no answer in time; 255: ssh failed.
+    """Run a script on each host, and return host → (exit status, output).
 
-    `packages`: the standard input of scripts. A host that prints more than `max_bytes` has its ssh ended.
+    The status is None without an answer in time, and 255 if ssh failed. `packages` is the standard input of the
+    scripts. A host that prints more than `max_bytes` has its ssh ended.
     """
     if not scripts:
         return {}

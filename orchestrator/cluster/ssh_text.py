@@ -1,4 +1,4 @@
-"""What a host is asked by ssh, as a script for its bash, and what its answers mean. Pure, but for reading remote.sh."""
+"""Make the bash scripts for hosts with ssh, and parse the answers. Pure, except that remote.sh is read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _functions() -> str:
 
 
 def script(sweep: Sweep, host: str, call: str, **values: str) -> str:
-    """Return a script that calls a function of remote.sh on a host. `values`: further variables of it."""
+    """Return a script that calls a function of remote.sh on a host. `values`: further variables of the script."""
     tmp = shlex.quote(sweep.local) if sweep.local else '"${TMPDIR:-/tmp}"'
     variables = {"id": sweep.id, "folder": sweep.folder, "host": host, **values}
     lines = [f"echo {_BEGIN}", f"local={tmp}/{shlex.quote(f'{sweep.job_name}-{host}')}"]
@@ -37,14 +37,17 @@ def script(sweep: Sweep, host: str, call: str, **values: str) -> str:
 
 
 def answer(text: str) -> str:
-    """Return what a script printed, without the output of start-up files; all if it did not begin."""
+    """Return the output of a script, without the output of start-up files.
+
+    Return all output if the script did not begin.
+    """
     before, begin, after = text.partition(f"{_BEGIN}\n")
     return after if begin else before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookAnswer:
-    """A host, by its answer to `look`."""
+    """The answer of a host to `look`."""
 
     host: Host
     runs: bool = False
@@ -53,7 +56,7 @@ class LookAnswer:
 
 
 def parse_look(name: str, rc: int | None, text: str, python: str = "") -> LookAnswer:
-    """Return a host by its answer. `python`: what it needs to have."""
+    """Return a host from its answer. `python`: the required Python."""
     words = text.split()
     if rc == 0 and words[:1] == ["slurmd"]:
         return LookAnswer(host=Host(name=name, problem="a slurmd runs there: use --via slurm"))
@@ -84,7 +87,7 @@ class FetchAnswer:
 
 
 def parse_fetch(rc: int | None, text: str) -> FetchAnswer | None:
-    """Return what a host sent; None if it is incomplete, too large, or changed while it was read."""
+    """Return the files that a host sent. None if the data are incomplete, too large, or changed while reading."""
     head, *parts = text.removesuffix("end\n").split("\nlog ", _MAX_LOGS)
     match = re.fullmatch(r"results ([0-9a-f]{64}|none)(?:\n(.*))?", head, re.DOTALL)
     if rc != 0 or match is None or not text.endswith("\nend\n"):
@@ -103,7 +106,7 @@ def parse_fetch(rc: int | None, text: str) -> FetchAnswer | None:
 
 
 def _unpack(packed: str, max_bytes: int) -> bytes:
-    """Return what gzip and base64 packed. Raises ValueError if it is cut or too large, zlib.error."""
+    """Return data that gzip and base64 packed. Raises ValueError if the data are incomplete or too large, zlib.error."""
     gzip = zlib.decompressobj(wbits=31)
     data = gzip.decompress(base64.b64decode(packed), max_bytes)
     if not gzip.eof:
@@ -112,7 +115,7 @@ def _unpack(packed: str, max_bytes: int) -> bytes:
 
 
 def problem(rc: int | None, text: str, within_s: float = ANSWER_S) -> str:
-    """Return why a host did not do what it was asked: ssh's last words. `rc`: None for no answer in time."""
+    """Return why a host did not answer a request: ssh's last words. `rc`: None without an answer in time."""
     if rc is None:
         return f"no answer within {within_s:g} s"
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,6 +1,6 @@
-"""The state of each host of a sweep, from its results, its log, its job and the host itself.
+"""Decide the state of each host of a sweep, from its results, log, job and the host itself.
 
-The results decide, not a scheduler: a host is done when its file holds every repeat of every cell.
+The results decide, not a scheduler. A host is done when its file has every repeat of every cell.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class State:
 
     @property
     def is_in_turn(self) -> bool:
-        """Whether it has no job because other hosts come first, as the user asked."""
+        """Return whether the host has no job because other hosts come first, as the user requested."""
         return self.reason in IN_TURN
 
 
@@ -63,8 +63,8 @@ def state_of(
 ) -> State:
     """Return the state of a host.
 
-    `node`: None if it was not asked. `refused`: why it got no job at the last attempt. `jobs_known`: without `job`, it
-    has no job.
+    `node`: None for a host without an answer. `refused`: the reason why the host got no job at the last attempt.
+    `jobs_known`: without `job`, the host has no job.
     """
     make = functools.partial(
         State,
@@ -130,7 +130,7 @@ def state_of(
 
 
 def depends_on_host(results: Results | None, job: Job | None) -> bool:
-    """Return whether the state depends on what the host is now: not if it is done or its job runs."""
+    """Return whether the state depends on the present host. False if the host is done or its job runs."""
     return not (results and results.complete) and not (job and job.phase == "runs")
 
 
@@ -143,9 +143,9 @@ def exit_status(states: Iterable[State]) -> int:
 
 
 def fold(states: Sequence[State]) -> list[tuple[Word, str, tuple[State, ...]]]:
-    """Return (word, reason, its hosts), in the order of WORDS, most hosts first.
+    """Return (word, reason, hosts), in the order of WORDS, with most hosts first.
 
-    Reasons that differ only in the host's name and its job's number are one, with HOST and without the number.
+    Reasons that differ only in the host's name and the job's number are combined, with HOST and without the number.
     """
     groups: dict[tuple[Word, str], list[State]] = {}
     for state in states:

@@ -1,4 +1,4 @@
-"""Look at a sweep, start the missing jobs, wait for them."""
+"""Look at a sweep, start the missing jobs, and wait for the jobs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class View:
 
     @property
     def exit_status_of_run(self) -> int:
-        """0 if each host is done, has a job, or waits for its turn as the user asked."""
+        """Return 0 if each host is done, has a job, or waits for its turn as the user requested."""
         is_well = all(state.word in ("done", *states.LIVE) or state.is_in_turn for state in self.states)
         return states.COMPLETE if is_well else states.BAD
 
@@ -51,7 +51,7 @@ class View:
         return {state.host: state.job for state in self.states if state.word in states.LIVE}
 
     def kind(self, host: str) -> str:
-        """Return the kind of a host; "" if it is not known."""
+        """Return the kind of a host, or "" if unknown."""
         return self.nodes[host].kind if host in self.nodes else ""
 
 
@@ -70,8 +70,8 @@ def engine_of(
 def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     """Return the state of each host.
 
-    If the engine does not answer, `problem` says so, or Unavailable is raised if `patient`. `nodes` has all hosts if
-    `patient`, else those whose state depends on it.
+    If the engine does not answer, `problem` has the reason, or Unavailable is raised if `patient`. `nodes` has all
+    hosts if `patient`, otherwise only hosts whose state depends on it.
     """
     problem = ""
     nodes: Mapping[str, Host] = {}
@@ -148,7 +148,7 @@ def missing_jobs(view: View, words: Sequence[str] = (), *, retry_failed: bool = 
 
 
 def find_canaries(view: View, jobs: Iterable[Submission]) -> dict[str, str]:
-    """Return host of a job → the host whose job has to end well before: a canary of its kind."""
+    """Return host of a job → the canary of the same kind, whose job must end well before."""
     if not view.sweep.canary:
         return {}
     canaries = {view.kind(state.host): "" for state in view.states if state.word == "done"}
@@ -159,7 +159,7 @@ def find_canaries(view: View, jobs: Iterable[Submission]) -> dict[str, str]:
 
 
 def start(view: View, engine: Engine, jobs: Sequence[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-    """Start jobs: (host → its job, host → why it got none)."""
+    """Start jobs, and return (host → job, host → reason without a job)."""
     canaries = find_canaries(view, jobs)
     job_ids, refusals = engine.submit([job for job in jobs if job.host not in canaries])
     if canaries:
@@ -175,7 +175,10 @@ def start(view: View, engine: Engine, jobs: Sequence[Submission]) -> tuple[dict[
 
 
 def _cancel_hopeless(engine: Engine, job_ids: Mapping[str, str]) -> dict[str, str]:
-    """Cancel new jobs (host → job) that would wait for ever; return host → why. Slurm needs a moment for it."""
+    """Cancel new jobs (host → job) that would wait forever, and return host → reason.
+
+    Slurm needs a moment for the reason.
+    """
     ends = time.monotonic() + _SETTLES_S
     while job_ids:
         try:

@@ -14,10 +14,10 @@ _LIST = re.compile(r"([^\s:=]+)\s*:\s*(\S.*)")
 
 
 def read(text: str, place: str) -> dict[str, tuple[str, ...]]:
-    """Return switch, block or rack → its hosts; `place` names the text in errors.
+    """Return switch, block or rack → its hosts. `place` is the name of the text in errors.
 
-    A line is Slurm's, with `Nodes=`, or `NAME: NODESET`; other lines and comments are ignored. Raises UserError if no
-    line names hosts, and for an invalid node set.
+    A line has Slurm's form with `Nodes=`, or `NAME: NODESET`. Other lines and comments are ignored. Raises UserError
+    for an invalid node set, and if no line has hosts.
     """
     places: dict[str, tuple[str, ...]] = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -46,7 +46,7 @@ def of_session(
     programs: Mapping[str, Mapping[str, Any]],
     skipped: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return what a session was measured with: "kernel" → "6.1". `skipped`: sweep → why none of it ran."""
+    """Return the measuring conditions of a session: "kernel" → "6.1". `skipped`: sweep → why none of it ran."""
     return {
         **{name: str(facts[key]) for key, name in FACTS.items() if facts.get(key) is not None},
         **{
@@ -79,9 +79,9 @@ def differences(traits: Mapping[str, Mapping[str, str]]) -> tuple[Difference, ..
 
 
 def clocks(sessions: Mapping[str, str], sweep_utc: str, now_utc: str) -> tuple[Difference, ...]:
-    """Return the hosts whose last session (host → its begin) began before the sweep or later than now.
+    """Return the hosts with a wrong clock: the last session (host → begin) is earlier than the sweep or later than now.
 
-    All times are UTC in ISO 8601; a host whose time cannot be read is left out.
+    All times are UTC in ISO 8601. A host with an invalid time is omitted.
     """
 
     def is_wrong(started_utc: str) -> bool:

@@ -23,7 +23,7 @@ _DEAD_AFTER_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a program printed, and how it ended (negative: by which signal)."""
+    """The output of a program, and its exit status (negative: the signal)."""
 
     exit_status: int
     stdout: bytes
@@ -31,12 +31,12 @@ class Answer:
 
 
 def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> Answer | None:
-    """Return what a program prints in the locale C; None if it cannot be started, or has not ended in time.
+    """Return the output of a program in the locale C. None if it cannot be started, or has not ended in time.
 
-    `env` is its whole environment; None: this process's. It writes to files, because a process that it leaves in the
-    background would keep a pipe open. Its process group ends with the time limit.
+    `env` is the complete environment, or None for the environment of this process. The output goes to files, because
+    background processes of the program would keep a pipe open. After the time limit, the process group is ended.
 
-    Raises UserError for a program by name that others could have put on root's PATH.
+    Raises UserError for a program by name that other users could have put on root's PATH.
     """
     program = planted.which(argv[0]) or argv[0]
     with in_memory() as stdout, in_memory() as stderr:
@@ -64,9 +64,9 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
 
 
 def in_memory() -> IO[bytes]:
-    """Return a new file in memory, not in /dev/shm, which containers make small.
+    """Return a new file in memory, not in /dev/shm, which is small in containers.
 
-    Without memfd_create(2), which some builds of Python lack, it is an unlinked temporary file.
+    Some builds of Python lack memfd_create(2). Then the file is an unlinked temporary file.
     """
     try:
         return os.fdopen(os.memfd_create("output"), "w+b", buffering=0)
@@ -75,7 +75,7 @@ def in_memory() -> IO[bytes]:
 
 
 def checksum(path: str) -> str:
-    """Return the SHA-256 of a file, in hexadecimal; "" if it cannot be read."""
+    """Return the SHA-256 of a file, in hexadecimal, or "" for an unreadable file."""
     try:
         with open_file(Path(path), links=True) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

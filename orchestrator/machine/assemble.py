@@ -1,4 +1,4 @@
-"""A Topology out of sets of CPUs, whoever described them: the same machine gives the same value. Pure."""
+"""Make a Topology from sets of CPUs. Any description of the same machine gives the same value. Pure."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def assemble(
 
 
 def _numbered(packages: Sequence[tuple[int | None, Cpus]], pus: Cpus) -> list[tuple[int, Cpus]]:
-    """Return the packages that hold PUs, and one of the PUs without a package.
+    """Return the packages with PUs, and a package of the PUs without one.
 
-    All are counted from 0 if a number is missing or there twice.
+    Packages are counted from 0 if a number is missing or duplicated.
     """
     known = [(index, cpus & pus) for index, cpus in packages if cpus & pus]
     bare = pus - frozenset().union(*(cpus for _, cpus in known))
@@ -107,10 +107,10 @@ def _numbered(packages: Sequence[tuple[int | None, Cpus]], pus: Cpus) -> list[tu
 
 
 def _owners(nodes: Iterable[Node], pus: Cpus) -> dict[int, int]:
-    """Return PU → NUMA node. Linux counts a PU to one node.
+    """Return PU → NUMA node. Linux assigns a PU to one node.
 
-    hwloc 2.x and later give a memory-only node the PUs of the place where it hangs, as if it had them. So the smallest
-    place wins, and the lowest number at one place: firmware numbers memory-only nodes after those with CPUs.
+    hwloc 2.x and later also assign the PUs near a memory-only node to that node. So the node with the fewest PUs wins,
+    and the lowest number among equal sets, because firmware numbers memory-only nodes after nodes with CPUs.
     """
     node_of: dict[int, int] = {}
     for node in sorted(nodes, key=lambda n: (len(n.cpus & pus), n.os_index)):
@@ -120,7 +120,10 @@ def _owners(nodes: Iterable[Node], pus: Cpus) -> dict[int, int]:
 
 
 def _near(where: int | Cpus | None, pus: Cpus, node_of: Mapping[int, int]) -> int | None:
-    """Return the node of a device: the given one, or that of all PUs near it; None if they are of several."""
+    """Return the node of a device: the given node, or the common node of all PUs near it.
+
+    None if the PUs have several nodes.
+    """
     if not isinstance(where, frozenset):
         return where
     near = {node_of.get(cpu) for cpu in where & pus}
@@ -128,7 +131,10 @@ def _near(where: int | Cpus | None, pus: Cpus, node_of: Mapping[int, int]) -> in
 
 
 def in_tree_order(cores: Iterable[Cpus], around: Iterable[Cpus]) -> list[Cpus]:
-    """Order cores as hwloc numbers them: along the tree of everything that contains them, each level by its first PU."""
+    """Return the cores in hwloc's order, along the tree of all objects that contain cores.
+
+    Each level is sorted by first PU.
+    """
     sets = sorted(around, key=len, reverse=True)
     return sorted(cores, key=lambda core: [min(s) for s in sets if core <= s])
 

@@ -1,6 +1,6 @@
-"""The processes that use the CPUs at this moment: /proc read twice, and the CPU time between. I/O, except `between`.
+"""List the processes that use the CPUs now: read /proc at two times and compare CPU times. I/O, except `between`.
 
-All of /proc is read (some 15 µs per process), so this is for before the first run, never while a tool is measured.
+All of /proc is read (about 15 µs per process). Use it before the first run, never while a tool is measured.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Seen:
 
 
 def busy_now(proc: Path = PROC, *, wait_s: float, spare: Collection[int] = ()) -> tuple[Busy, ...]:
-    """Return the processes that use CPUs, the busiest first: all processes, read twice in `wait_s`."""
+    """Return all processes that use CPUs within `wait_s`, highest CPU use first."""
     return _measure(snapshot(proc, list_numbers(str(proc))), proc, wait_s, spare)
 
 

@@ -1,4 +1,4 @@
-"""The control groups of this process, and the memory and CPU time that they allow. I/O.
+"""Read the control groups of this process, and their limits of memory and CPU time. I/O.
 
 A limit of a group holds for all groups below it. `sys` and `proc` are the folders to read instead of /sys and /proc.
 """
@@ -20,7 +20,7 @@ NO_LIMIT: Final = 1 << 60
 
 
 class Memory(NamedTuple):
-    """What the cgroups allow, in bytes."""
+    """The memory limits of the cgroups, in bytes."""
 
     limit: int  # the smallest of all groups
     left: int  # the least that a group can still give; page cache that was not used lately counts as free
@@ -47,7 +47,7 @@ def folders(controller: str, sys: Path = SYS, proc: Path = PROC) -> Iterator[Pat
 
 
 def memory(sys: Path = SYS, proc: Path = PROC) -> Memory | None:
-    """Return what the cgroups of this process allow; None if there is no limit."""
+    """Return the memory limits of this process's cgroups, or None without a limit."""
     limits = []
     for folder in folders("memory", sys, proc):
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
@@ -62,7 +62,7 @@ def memory(sys: Path = SYS, proc: Path = PROC) -> Memory | None:
 
 
 def cpus(sys: Path = SYS, proc: Path = PROC) -> float | None:
-    """Return how many CPUs' time the cgroups of this process may use; None if there is no quota."""
+    """Return the CPU quota of this process's cgroups, in CPUs, or None without a quota."""
     quotas = []
     for folder in folders("cpu", sys, proc):
         words = read_word(folder / "cpu.max").split() or [
@@ -75,7 +75,7 @@ def cpus(sys: Path = SYS, proc: Path = PROC) -> float | None:
 
 
 def limits(memory_bytes: int | None, count: int | None, sys: Path = SYS, proc: Path = PROC) -> str | None:
-    """Return "memory 200 MiB, CPU time of 0.5 CPUs" for a machine of that size; None if nothing is limited."""
+    """Return "memory 200 MiB, CPU time of 0.5 CPUs" for a machine of this size, or None without a limit."""
     allowed, quota = memory(sys, proc), cpus(sys, proc)
     parts = []
     if allowed and allowed.limit < (memory_bytes or NO_LIMIT):

@@ -1,7 +1,7 @@
-"""The machine's own counters, read right before and right after a run, and what changed between.
+"""Read the machine's counters right before and right after a run, and compute the changes.
 
-`Counters` finds the files once and keeps them open: a reading is one read() of each, and decides nothing. `between` is
-pure; `orchestrator.run.disturbance` judges its result. A file that a machine does not have is a key that is missing.
+`Counters` opens the files once. A reading is one read() per file. `between` is pure, and `orchestrator.run.disturbance`
+judges its result. A file that a machine does not have is a missing key.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuTime:
-    """What one CPU did, in seconds.
+    """The time of one CPU by use, in seconds.
 
-    `busy_s` is all time that was not idle, with interrupts and stolen time. The kernel counts idle time exactly if it
-    stops the tick on idle CPUs (NO_HZ); the other fields are samples, one per tick of the kernel.
+    `busy_s` is all time that was not idle, with interrupts and stolen time. Idle time is exact if the kernel stops the
+    tick on idle CPUs (NO_HZ). The other fields are samples, one per kernel tick.
     """
 
     busy_s: float
@@ -71,7 +71,7 @@ class CpuTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Bytes between memory and a device, or those that a process requested."""
+    """Bytes between memory and a device, or bytes that a process requested."""
 
     read_bytes: int
     written_bytes: int
@@ -79,7 +79,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What happened between two readings."""
+    """The changes between two readings."""
 
     elapsed_s: float
     cpus: Mapping[int, CpuTime]
@@ -102,7 +102,7 @@ class Changes:
 def between(
     before: Reading, after: Reading, *, cpus: Iterable[int] = (), disks: Iterable[str] = ()
 ) -> Changes:
-    """Return what changed, for these CPUs and disks if both readings have them. Counters that ran backwards are left out."""
+    """Return the changes of these CPUs and disks, if both readings have them. Counters that decreased are omitted."""
     elapsed_s = after.at_s - before.at_s
     names = frozenset(b"cpu%d" % cpu for cpu in cpus)
     cpus_then, cpus_now = _cpu_lines(before.texts, names), _cpu_lines(after.texts, names)
@@ -148,7 +148,9 @@ def _cpu_time(then: Sequence[int], now: Sequence[int], elapsed_s: float) -> CpuT
 
 
 def _watchdog_times(then: Mapping[str, bytes], now: Mapping[str, bytes]) -> tuple[float, float | None]:
-    """Return the watchdog's CPU time, and that of what it waited for; (0, None) if it is another process now."""
+    """Return the CPU time of the watchdog and of its awaited processes. (0, None) if the watchdog is another process
+    now.
+    """
     times: list[list[float]] = []
     for text in (then.get("watchdog/stat", b""), now.get("watchdog/stat", b"")):
         fields = parse_stat(text)[1]
@@ -187,7 +189,7 @@ def _disks(texts: Mapping[str, bytes], names: frozenset[str]) -> dict[str, Moved
 
 
 def _totals(texts: Mapping[str, bytes]) -> dict[str, float]:
-    """Return the counters that only ever grow, summed over their files."""
+    """Return the counters that only increase, summed over their files."""
     totals: defaultdict[str, float] = defaultdict(float)
     for key, text in texts.items():
         kind, _, part = key.partition("/")
@@ -237,7 +239,7 @@ def _named(text: bytes) -> dict[str, float]:
 
 
 def _number(text: bytes) -> float:
-    """Return the file's one number; 0 if it holds something else."""
+    """Return the single number in a file, or 0 for other content."""
     try:
         return float(text)
     except ValueError:
@@ -248,7 +250,7 @@ def _number(text: bytes) -> float:
 
 
 class Counters(contextlib.AbstractContextManager["Counters"]):
-    """The counters of this machine, or of a tree of files from another one."""
+    """The counters of this machine, or of a copied file tree from another machine."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -267,7 +269,9 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
         self._files.clear()
 
     def read(self, cpus: Sequence[int] = (), watchdog: int = 0) -> Reading:
-        """Read everything once; `cpus` are the run's, sorted, `watchdog` is the process that starts it and waits."""
+        """Read all counters once. `cpus` are the run's, sorted. `watchdog` is the process that starts the run and
+        waits.
+        """
         if (key := tuple(cpus)) not in self._cpu_files:
             self._cpu_files[key] = self._open(self._per_cpu(key))
         texts = {}
@@ -281,7 +285,7 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
         return Reading(at_s=at_s, own_s=own_s, texts=texts)
 
     def disk_of(self, path: str) -> Disk | None:
-        """Return the whole disk of a file, or the disk that a device is; None if there is none (tmpfs, NFS)."""
+        """Return the whole disk of a file or a device. None if there is no disk (tmpfs, NFS)."""
         try:
             status = Path(path).stat()
         except OSError:
@@ -294,7 +298,7 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
         return Disk(name, folder.name) if folder.exists() else None
 
     def _everywhere(self) -> Iterator[tuple[str, Path]]:
-        """Yield all that is not of single CPUs: its name, and its file, which need not exist. `stat` is read first."""
+        """Yield the name and file of each counter that is not per CPU. `stat` is first. A file may be missing."""
         proc, sys = self._root / "proc", self._root / "sys"
         for name in ("stat", "vmstat", "diskstats", "pressure/cpu", "pressure/memory", "pressure/io"):
             yield name, proc / name
@@ -329,7 +333,7 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
             yield f"frequency/{cpu}", folder / f"cpu{cpu}/cpufreq/scaling_cur_freq"
 
     def _open(self, files: Iterable[tuple[str, Path]]) -> tuple[str, ...]:
-        """Open the files that this machine has and this user may read, and return their names."""
+        """Open the files that exist and that this user may read, and return their names."""
         names: dict[str, None] = {}
         for name, path in files:
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Sets of CPUs (and of NUMA nodes) as text: the kernel's lists and hwloc's bitmasks."""
+"""Convert sets of CPUs (and of NUMA nodes) from and to text: the kernel's lists and hwloc's bitmasks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ MAX_INDEX: Final = 1 << 16  # more than any kernel numbers; a range beyond it is
 
 
 def parse_ordered(text: str) -> tuple[int, ...]:
-    """Read `7,0-2` as (7, 0, 1, 2): in the order written, doubles kept. Blank text is ().
+    """Return `7,0-2` as (7, 0, 1, 2), in the written order, with duplicates. Blank text is ().
 
-    Takes the kernel's stride form, too: `0-7:2/4` is the first 2 of every 4, so 0, 1, 4, 5.
+    The kernel's stride form is also valid: `0-7:2/4` is the first 2 of every 4, so 0, 1, 4, 5.
 
-    Raises ValueError for anything else, an empty item (`0,,1`) and numbers of `MAX_INDEX` and more included.
+    Raises ValueError for other text, an empty item (`0,,1`) and numbers from `MAX_INDEX`.
     """
     text = text.strip()
     return tuple(cpu for item in text.split(",") for cpu in _range(item.strip())) if text else ()
@@ -25,7 +25,7 @@ def parse_cpulist(text: str) -> frozenset[int]:
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """Return `0-2,8` for {0, 1, 2, 8}: sorted, as numactl and the kernel take and print it. No CPUs give ""."""
+    """Return `0-2,8` for {0, 1, 2, 8}, sorted as in numactl and the kernel. No CPUs give ""."""
     runs: list[tuple[int, int]] = []
     for cpu in sorted(set(cpus)):
         if runs and runs[-1][1] == cpu - 1:
@@ -42,9 +42,10 @@ def named_cpus(cpus: Iterable[int]) -> str:
 
 
 def parse_mask(text: str) -> frozenset[int] | None:
-    """Read hwloc's bitmask: `0x000000ff,,0x1` is {0} and 64 to 71; words are 32 bits, the lowest last, empty words are 0.
+    """Return the set of a bitmask from hwloc: `0x000000ff,,0x1` is {0} and 64 to 71.
 
-    Returns None for an infinite mask (`0xf...f`, hwloc's "everything"). Raises ValueError if it is no mask.
+    Words have 32 bits. The lowest word is last, and empty words are 0. Returns None for an infinite mask (`0xf...f`,
+    hwloc's "everything"). Raises ValueError for an invalid mask.
     """
     words = text.strip().split(",")
     if words[0] == "0xf...f":

@@ -20,9 +20,9 @@ _MAX_SYNTHETIC = 10_000  # characters
 
 
 def topology_from_text(text: str, place: str = "topology") -> Topology:
-    """Read hwloc XML, a capture (`probe.capture`) or a synthetic description, whichever `text` is.
+    """Return the topology in hwloc XML, a capture (`probe.capture`) or a synthetic description.
 
-    `place` names it in errors (a path). Raises UserError if it is none of them.
+    `place` is the name in errors (a path). Raises UserError for another kind of text.
     """
     start = text.lstrip("\ufeff \t\r\n")[:1]
     if start == "<":
@@ -61,11 +61,11 @@ def topology_from_capture(text: str, place: str = "capture") -> Topology:
 
 
 def joined(described: Topology, system: Topology) -> Topology:
-    """Join hwloc's description (`described`) with the kernel's (`system`) of the same machine.
+    """Return the topology of hwloc's description (`described`) joined with the kernel's (`system`) of the same machine.
 
-    hwloc's cores, packages and caches; the kernel's NUMA nodes, distances, devices, offline and isolated PUs, because
-    numactl goes by those: hwloc's XML does not show which nodes have no CPUs or no memory. If the two differ in the
-    PUs that are online, the kernel's description alone is taken.
+    hwloc provides cores, packages and caches. The kernel provides NUMA nodes, distances, devices, offline and isolated
+    PUs, because numactl uses these. hwloc's XML does not show which nodes have no CPUs or no memory. If the two differ
+    in the online PUs, only the kernel's description is used.
     """
     described_pus = {pu.os_index: pu for pu in described.pus if pu.online}
     if described_pus.keys() != {p.os_index for p in system.pus if p.online}:
@@ -112,7 +112,7 @@ def disagreements(described: Topology, system: Topology) -> list[str]:
 
 
 def numactl_disagreements(hardware: Parsed, system: Topology) -> list[str]:
-    """Return where `numactl --hardware`, as its parser read it, contradicts the kernel (`system`)."""
+    """Return the contradictions between the parsed `numactl --hardware` and the kernel (`system`)."""
     if hardware.has("no_numa"):
         return ["numactl reports no NUMA support here: it will place nothing"]
     rows = list(hardware.measurements.records())

@@ -1,7 +1,7 @@
-"""The uses and the identity of a block device, decided from what sysfs and /proc show. Pure.
+"""Decide the uses and the identity of a block device from sysfs and /proc. Pure.
 
-Devices are distinguished by their numbers ("8:1", major:minor): any node under any name leads to the same device.
-`write_guard` reads what is needed here, and refuses.
+Devices are distinguished by their numbers ("8:1", major:minor), because any node under any name leads to the same
+device. `write_guard` reads the input, and refuses.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """All block devices, and who uses them."""
+    """All block devices, and their users."""
 
     blocks: Mapping[str, Block]  # by number
     mounts: tuple[Mount, ...] = ()
@@ -75,7 +75,7 @@ def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
 
 
 def parse_swaps(swaps: str) -> tuple[str, ...]:
-    """Read the paths in /proc/swaps, whose first line is a heading."""
+    """Return the paths in /proc/swaps. The first line is a heading."""
     return tuple(_unescape(line.split()[0]) for line in filter(None, swaps.split("\n")[1:]))
 
 
@@ -85,7 +85,7 @@ def _unescape(field: str) -> str:
 
 
 def file_key(device: int, inode: int) -> str:
-    """Return a key that a file has under all its names: hard links, bind mounts, a name that was removed."""
+    """Return a key of a file that is equal under all names: hard links, bind mounts, a removed name."""
     return f"{device}#{inode}"
 
 
@@ -101,7 +101,7 @@ def is_same_file(key: str, other: str) -> bool:
 
 
 def namespace_of(name: str) -> str:
-    """Return the block device of an NVMe namespace's character device: "nvme0n1" for "ng0n1"; "" for all others."""
+    """Return the block device of an NVMe namespace's character device: "nvme0n1" for "ng0n1". "" for other devices."""
     match = _NVME_NAMESPACE.fullmatch(name)
     return f"nvme{match[1]}" if match else ""
 
@@ -110,10 +110,10 @@ def namespace_of(name: str) -> str:
 
 
 def uses(number: str, system: System) -> tuple[str, ...]:
-    """Return what would lose data if the device were overwritten: "sda2 is mounted at /home"; () if it is free.
+    """Return the uses that would lose data in an overwrite: "sda2 is mounted at /home". () for a free device.
 
-    Checked are the device and its partitions, the whole disk of a partition, all that is made of these, and all that
-    the device is made of. Another partition of the disk, or another device of the same volume group, does not count.
+    The check covers the device and its partitions, the whole disk of a partition, all devices on top of these, and all
+    devices below. Other partitions of the disk and other devices of the same volume group do not count.
     """
     copies = same_data(number, system)
     below = {device: set(_below(device, system)) for device in copies}
@@ -142,7 +142,9 @@ def _uses(number: str, system: System, known: Container[str]) -> Iterator[str]:
 
 
 def same_data(number: str, system: System) -> tuple[str, ...]:
-    """Return a device and all others that share its bytes: the device under a loop device, other loop devices on its file."""
+    """Return a device and all devices with the same bytes: the device under a loop device, other loop devices on its
+    file.
+    """
     copies: dict[str, None] = {}
     waiting, known = [number], {number}
     while waiting:
@@ -185,7 +187,7 @@ def _partitions(number: str, system: System) -> tuple[str, ...]:
 
 
 def _holders(number: str, system: System) -> tuple[str, ...]:
-    """Return what the kernel has made of a device, and the loop devices on it."""
+    """Return the devices that the kernel has made on a device, and the loop devices on it."""
     block = system.blocks.get(number)
     loops = (other for other, loop in system.blocks.items() if loop.data == number)
     return (*(block.holders if block else ()), *loops)
@@ -198,7 +200,7 @@ def _disk(number: str, system: System) -> tuple[str, ...]:
 
 
 def _below(number: str, system: System) -> list[str]:
-    """Return what a device and its disk are made of, down to the whole disks."""
+    """Return the devices below a device and its disk, down to the whole disks."""
 
     def steps(device: str) -> list[str]:
         slaves = [slave for slave in system.blocks[device].slaves if slave in system.blocks]
@@ -215,7 +217,7 @@ def _same_data(number: str, system: System) -> tuple[str, ...]:
 
 
 def _closure(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> list[str]:
-    """Return everything that steps lead to, the start included, each once."""
+    """Return all objects that the steps reach, with the start, without duplicates."""
     reached: dict[str, None] = {}
     waiting = list(start)
     while waiting:
@@ -237,10 +239,10 @@ def _name(number: str, system: System) -> str:
 
 
 def identity(disk: Mapping[str, str], partition: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what distinguishes a device from others that may bear its name later.
+    """Return the identity of a device, to distinguish it from later devices with its name.
 
-    `disk` and `partition` are files of their sysfs folders → texts; "" or absent: not known. A disk without a serial
-    number or the like has its device number instead, and its place in the sequence of disks of this boot.
+    `disk` and `partition` map files of their sysfs folders to texts. "" or absent means unknown. For a disk without a
+    serial number or similar, the identity is the device number and the sequence number of the disk in this boot.
     """
     marks = {name: next(filter(None, map(disk.get, files)), "") for name, files in IDENTIFYING.items()}
     if not any(marks.values()):
@@ -256,7 +258,7 @@ def _bytes(sectors: str) -> str:
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Return how two identities differ, "" if they do not: "serial A when it was allowed, serial B now"."""
+    """Return the difference of two identities, or "": "serial A when it was allowed, serial B now"."""
     for name in (*then, *now):
         before, after = then.get(name), now.get(name)
         if before != after:

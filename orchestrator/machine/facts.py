@@ -1,4 +1,4 @@
-"""The facts that are recorded of a machine: their keys in a session, their words, and their role. Pure.
+"""Define the recorded facts of a machine: key in a session, words, and role. Pure.
 
 `probe` reads the facts, a session stores them as JSON. The header of a page, compare, fleet, history, `--confirm` and
 doctor use this table. Facts that differ between any two moments (uptime, load, free memory) or only name the machine
@@ -27,7 +27,7 @@ class Fact:
     expected: bool = False  # a report mentions that it was not recorded
 
     def text(self, facts: Mapping[str, Any]) -> str:
-        """Return the value as text, "" if it was not recorded."""
+        """Return the value as text, or "" if not recorded."""
         value = facts.get(self.key)
         if value is None:
             return ""
@@ -79,7 +79,10 @@ MEMORY_SHARE: Final = 0.02
 
 
 def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact, str, str]]:
-    """Return the facts that must not change and did, each with both texts. A fact that is missing on one side has not changed."""
+    """Return the changed facts that must not change, each with both texts.
+
+    A fact that is missing on one side is unchanged.
+    """
     changes = []
     for fact in FACTS:
         before, after = fact.text(then), fact.text(now)
@@ -91,7 +94,10 @@ def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact,
 
 
 def unrecorded(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Fact]:
-    """Return the identifying facts that are known now and missing from a session: it cannot be of this machine."""
+    """Return the identifying facts that are known now and missing in a session.
+
+    The session cannot be from this machine.
+    """
     identity = ("cpu_model", "microcode", "bios_version", "memory_bytes", "kernel")
     return [fact for fact in FACTS if fact.key in identity and fact.text(now) and not fact.text(then)]
 
@@ -101,10 +107,10 @@ def short(text: str) -> str:
 
 
 def lines(facts: Mapping[str, Any], in_nodes: int | None = None) -> dict[str, str]:
-    """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" if nothing was recorded.
+    """Return the lines of a header, such as "Clocks": "governor performance, turbo on". Empty if nothing was recorded.
 
-    in_nodes: the memory (B) of the NUMA nodes together, None if unknown. Memory that was added to a running machine may
-    be in no node.
+    in_nodes: the total memory (B) of the NUMA nodes, None if unknown. Memory that was added to a running machine may
+    not be in a node.
     """
     parts: dict[str, list[str]] = {fact.line: [] for fact in FACTS if fact.line}
     for fact in FACTS:
@@ -128,10 +134,10 @@ PCIE_LINK: Final = "pcie_link_{disk}_bytes_per_s"
 
 
 def pcie_rate(transfers: float, width: int) -> float:
-    """Return the peak of a PCIe link in one direction (B/s): transfers (GT/s) × width ÷ 8, less its code.
+    """Return the peak of a PCIe link in one direction (B/s): transfers (GT/s) × width ÷ 8, minus the encoding.
 
-    The code is 8 of 10 bits up to 5 GT/s, 128 of 130 up to 32, 242 of 256 bytes above. 16 GT/s × 4: 7.88 GB/s. Headers
-    of packets are not subtracted.
+    The encoding has 8 of 10 bits up to 5 GT/s, 128 of 130 up to 32, 242 of 256 bytes above. 16 GT/s × 4: 7.88 GB/s.
+    Packet headers are not subtracted.
     """
     code = 0.8 if transfers <= 5 else 128 / 130 if transfers <= 32 else 242 / 256
     return transfers * 1e9 * width * code / 8
@@ -156,9 +162,9 @@ _SENTENCE: Final = re.compile(
 
 
 def memory_modules(facts: Mapping[str, Any]) -> tuple[MemoryModule, ...]:
-    """Return the memory slots that a session recorded; () if there are none.
+    """Return the memory slots in a session's facts, or ().
 
-    Older files hold them as a sentence: "2 × 32 GB DDR4 3200 MT/s, 14 slots empty".
+    Older files have them as a sentence: "2 × 32 GB DDR4 3200 MT/s, 14 slots empty".
     """
     recorded = facts.get("dimms") or ()
     if not isinstance(recorded, str):

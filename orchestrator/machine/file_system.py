@@ -1,4 +1,4 @@
-"""The file system of a sweep's files, and what it does to storage figures. I/O in `file_system_of`, else pure."""
+"""Find the file system of a sweep's files, and its effect on storage figures. I/O in `file_system_of`, otherwise pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NEARLY_FULL: Final = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSystem:
-    """The mount that a folder lies on."""
+    """The mount that contains a folder."""
 
     point: str
     kind: str  # "ext4"
@@ -68,13 +68,13 @@ def is_shared(kind: str) -> bool:
 
 
 def mount_of(path: str, mounts: tuple[Mount, ...]) -> Mount | None:
-    """Return the mount of an absolute path without links: the longest point above it, the last of several."""
+    """Return the mount of an absolute path without links: the longest mount point, and the last of equal mount points."""
     above = [m for m in mounts if m.point == "/" or path == m.point or path.startswith(f"{m.point}/")]
     return max(reversed(above), key=lambda mount: len(mount.point), default=None)
 
 
 def file_system_of(folder: Path, root: Path = Path("/")) -> FileSystem | None:
-    """Return the file system of a folder, or of its nearest existing parent; None if the kernel does not show it.
+    """Return the file system of a folder, or of its nearest existing parent. None if the kernel does not show it.
 
     `root` holds /proc and /sys.
     """
@@ -100,7 +100,7 @@ def file_system_of(folder: Path, root: Path = Path("/")) -> FileSystem | None:
 
 
 def recorded(result: Path, scratch: Path | None = None, root: Path = Path("/")) -> dict[str, str | None]:
-    """Return the facts of a session about the file systems of its result file, and of its scratch folder if it has one."""
+    """Return the facts of a session about the file systems of its result file and of its scratch folder, if any."""
     of_result = file_system_of(result.absolute().parent, root)
     facts = {"result_file_system": of_result.kind if of_result else None}
     if scratch is not None:
@@ -113,7 +113,7 @@ def recorded(result: Path, scratch: Path | None = None, root: Path = Path("/")) 
 
 
 def _is_encrypted(block: Path) -> bool:
-    """Return whether a device, or one that it is made of (LVM on LUKS), is dm-crypt's."""
+    """Return whether a device, or a device below it (LVM on LUKS), is from dm-crypt."""
     is_crypt = read_word(block / "dm/uuid").startswith("CRYPT-")
     return is_crypt or any(map(_is_encrypted, list_folder(block / "slaves")))
 

@@ -57,7 +57,7 @@ class _Object(NamedTuple):
 
 
 def _objects(element: ET.Element, near: Cpus = frozenset()) -> Iterator[_Object]:
-    """Yield an object and all below it, in the order of the tree, which is hwloc's."""
+    """Yield an object and its descendants, in tree order as in hwloc."""
     cpus = _mask(element, "cpuset") or frozenset()
     yield _Object(element.get("type", ""), element, cpus, cpus or near)
     for child in element.findall("object"):
@@ -109,9 +109,9 @@ def _package_index(element: ET.Element) -> int | None:
 
 
 def _nodes(objects: Sequence[_Object], online: Cpus, total: str | None) -> list[Node]:
-    """Return the NUMA nodes; one of all PUs with the machine's `total` memory if the tree has none.
+    """Return the NUMA nodes. A tree without nodes gives one node with all PUs and the machine's `total` memory.
 
-    hwloc leaves out a size of 0; if it leaves out all sizes, they are unknown instead.
+    hwloc omits a size of 0. If all sizes are missing, the sizes are unknown.
     """
     if not objects:
         return [Node(os_index=0, cpus=online, memory_bytes=None if total is None else int(total))]
@@ -138,7 +138,7 @@ def _cache(element: ET.Element, cpus: Cpus) -> Cache:
 
 
 def _mask(element: ET.Element, name: str) -> Cpus | None:
-    """Return a set of an object; None if it has none, or an infinite one."""
+    """Return a set of an object, or None if the set is missing or infinite."""
     text = element.get(name)
     return None if text is None else parse_mask(text)
 
@@ -186,7 +186,7 @@ def _matrix(nodes: Sequence[int], values: Sequence[int]) -> dict[tuple[int, int]
 
 
 def _kinds(root: ET.Element) -> dict[int, str]:
-    """Name the kinds of cores, PU by PU, by Intel's CoreType and Arm's capacity.
+    """Return the kind of core of each PU, by Intel's CoreType and Arm's capacity.
 
     Maximum frequencies do not count: servers have a few "favoured" cores a step above the others.
     """

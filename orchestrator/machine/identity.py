@@ -19,8 +19,8 @@ _ADDRESS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 def machine(root: Path = Path("/")) -> str:
     """Return hex digits that identify this machine, the same after a reboot.
 
-    They are made of the addresses of its network cards and of /etc/machine-id, which images may share. If no card is
-    visible (containers), they identify this boot of its kernel.
+    The digits depend on the addresses of the network cards and on /etc/machine-id, which images may share. If no card
+    is visible (containers), the digits identify this boot of the kernel.
     """
     cards = _addresses(root / "sys")
     file = "etc/machine-id" if cards else "proc/sys/kernel/random/boot_id"
@@ -28,13 +28,13 @@ def machine(root: Path = Path("/")) -> str:
 
 
 def cards(sys: Path = Path("/sys")) -> str | None:
-    """Return six hex digits for each network card, which do not show its address; None if no card is visible."""
+    """Return six hex digits per network card, which hide the address. None if no card is visible."""
     marks = sorted(hashlib.sha256(address.encode()).hexdigest()[:6] for address in _addresses(sys))
     return " ".join(marks) or None
 
 
 def is_another(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether the facts of two sessions are of two machines: they have no network card in common. Pure."""
+    """Return whether the facts of two sessions are from two machines, without a common network card. Pure."""
     before, after = (set(str(facts.get("network_cards") or "").split()) for facts in (then, now))
     return bool(before and after) and not before & after
 
@@ -42,8 +42,8 @@ def is_another(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 def _addresses(sys: Path) -> list[str]:
     """Return the addresses of the network cards, sorted.
 
-    If there are any from a manufacturer, made-up ones (the second bit) are left out: the USB card of a management
-    controller may have another one at each boot. Virtual machines have no others.
+    Random addresses (the second bit) are omitted if a card has a manufacturer's address, because the USB card of a
+    management controller may change its address at each boot. Virtual machines have only random addresses.
     """
     addresses = []
     for card in (sys / "class/net").glob("*"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text; None if it is absent, or if the kernel or a driver refuses it."""
+    """Return a file's text. None if it is absent, or if the kernel or a driver refuses the read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -15,12 +15,12 @@ def read_text(path: Path) -> str | None:
 
 
 def read_word(path: Path) -> str:
-    """Return a file's text without the blanks around it; "" if it cannot be read."""
+    """Return a file's text without surrounding blanks, or "" for an unreadable file."""
     return (read_text(path) or "").strip()
 
 
 def list_folder(folder: Path) -> list[Path]:
-    """Return what a folder holds, sorted; [] if it cannot be read."""
+    """Return the names in a folder, sorted. [] for an unreadable folder."""
     try:
         return sorted(folder.iterdir())
     except OSError:
@@ -36,9 +36,9 @@ def list_numbers(folder: str) -> list[int]:
 
 
 def read_bytes(path: str, max_bytes: int | None = None) -> bytes:
-    """Return a file's content or its first bytes; b"" if the process has ended or belongs to another user.
+    """Return a file's content or first bytes. b"" if the process has ended or belongs to another user.
 
-    Without pathlib and buffers, which would be most of the cost of hundreds of small files.
+    The function avoids pathlib and buffers, which would be most of the cost for hundreds of small files.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -57,11 +57,11 @@ def read_bytes(path: str, max_bytes: int | None = None) -> bytes:
 
 
 def parse_stat(text: bytes) -> tuple[str, list[str]]:
-    """Return the name in /proc/PID/stat and the fields after it, from the third of proc(5): state, parent, …"""
+    """Return the name in /proc/PID/stat and the fields after it, from the third field in proc(5): state, parent, …"""
     head, _, fields = text.decode(errors="replace").rpartition(")")  # the name may hold blanks and brackets
     return head.partition("(")[2], fields.split()
 
 
 def read_stat(pid: int, proc: str = "/proc") -> tuple[str, list[str]]:
-    """Return the name of a process and the fields of its stat file after it; none if it has ended."""
+    """Return the name of a process and the following fields of its stat file. Empty if the process has ended."""
     return parse_stat(read_bytes(f"{proc}/{pid}/stat"))

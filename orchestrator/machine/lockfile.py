@@ -1,4 +1,7 @@
-"""Files that are only a lock of one process and its forks. It ends with the last of them, also after kill -9. I/O."""
+"""Make files that are a lock of one process and its forks.
+
+The lock ends with the last process, also after kill -9. I/O.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from orchestrator.machine.safe_files import refuse_special
 
 
 def acquire(path: Path, patience_s: float = 0.0) -> int | None:
-    """Make the file and lock it; return the descriptor that holds the lock, or None if another process keeps it.
+    """Make the file and lock it. Return the descriptor with the lock, or None if another process has the lock.
 
-    The owner may remove the file before it releases the lock: only a lock of the file that exists now counts. Raises
-    OSError if the file cannot be made, is a link or a device.
+    The owner may remove the file before it releases the lock, so only a lock of the present file counts. Raises OSError
+    if the file cannot be made, is a link or a device.
     """
     ends = time.monotonic() + patience_s
     while True:

@@ -10,7 +10,9 @@ from parsers.errors import like
 
 
 def near_files(path: Path | str, endings: Sequence[str]) -> str:
-    """Return "did you mean 'labs/lab1.yaml'?" for a path that does not exist, by the files next to it; "" if none is similar."""
+    """Return "did you mean 'labs/lab1.yaml'?" for a missing path, from the files in its folder. "" without a similar
+    file.
+    """
     missing = Path(path)
     stem = missing.stem if missing.suffix[1:] in endings else missing.name
     try:

@@ -1,7 +1,7 @@
-"""What may disturb a measurement on this machine, why, and what to do. Pure: facts in, findings out.
+"""Find conditions that may disturb a measurement on this machine, with cause and remedy. Pure: facts in, findings out.
 
-The list follows pyperf's `system show` and tuned's profiles for computing. pinsweep changes none of it here: each
-finding names the command that would.
+The list follows pyperf's `system show` and tuned's profiles for computing. pinsweep changes none of the settings here.
+Each finding has the command for the change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that makes figures vary, or changes their meaning."""
+    """A condition that makes figures vary, or changes their meaning."""
 
     level: Literal["warn", "info"]
     what: str
@@ -42,7 +42,7 @@ CLOCK_SOURCES = ("tsc", "arch_sys_counter", "kvm-clock", "timebase")
 
 
 def findings(facts: Mapping[str, Any]) -> list[Finding]:
-    """Return what to know of a machine's `facts` before measuring. A fact that was not recorded gives no finding."""
+    """Return the findings for a machine's `facts` before measuring. A fact that was not recorded gives no finding."""
     return list(_findings({name: value for name, value in facts.items() if value not in (None, "")}))
 
 
@@ -88,9 +88,9 @@ def of_processes(
     siblings: Collection[int] = (),
     others: Collection[int] = (),
 ) -> list[Finding]:
-    """Return the processes that take CPU time, MAX_NAMED by name.
+    """Return the processes that use CPU time, MAX_NAMED by name.
 
-    `used`: the PUs of the plan. Then only processes on them and on their SMT `siblings` count. `others`: PUs where
+    `used`: the PUs of the plan. Then only processes on these PUs and on their SMT `siblings` count. `others`: PUs where
     such a process would disturb nothing.
     """
     disturbing: list[tuple[Busy, str]] = []

@@ -1,7 +1,7 @@
-"""Programs that root must not start because another user could have put them on root's PATH. I/O.
+"""Find programs that root must not start, because another user could have put them on root's PATH. I/O.
 
-A `numactl` in a folder that somebody else may write would be started as root. A program that the user names by its
-path is the user's choice.
+Root would start a `numactl` from a folder that another user may write. A program that the user names by path is the
+user's choice.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from parsers.errors import UserError
 
 
 def which(name: str, path: str | None = None, *, hint: str = "") -> str:
-    """Return the path of a program by name, "" if there is none; a name with a slash is a path already.
+    """Return the path of a program by name, or "". A name with a slash is already a path.
 
-    Raises UserError for root if others may have put it there: `hint` says how else to name it.
+    Raises UserError for root if another user may have put the program there. `hint` describes another way to name it.
     """
     program = shutil.which(name, path=path) or ""
     if program and "/" not in name:
@@ -28,31 +28,32 @@ def which(name: str, path: str | None = None, *, hint: str = "") -> str:
 
 
 def harmless(*names: str) -> str:
-    """Return the path of the first program of these names that is installed, "" if there is none or `refuse` refuses it.
+    """Return the path of the first installed program of these names. "" if there is none or `refuse` refuses it.
 
-    For programs that only describe the machine: a sweep can do without.
+    Use this for programs that only describe the machine, because a sweep can do without.
     """
     programs = (path for name in names if (path := shutil.which(name)))
     return next((path for path in programs if not danger(path)), "")
 
 
 def refuse(program: str, *, hint: str = "") -> None:
-    """Raise UserError if root would start a program that others could have put there."""
+    """Raise UserError if root would start a program from another user."""
     if why := danger(program):
         hint = hint or "take its folder out of PATH, or give it to root: `chown root`, `chmod go-w`"
         raise UserError(program, why, hint)
 
 
 def danger(program: str) -> str:
-    """Return why root must not start a program that the user did not name; "" for other users, and if it is safe."""
+    """Return why root must not start a program that the user did not name. "" for other users, and for a safe program."""
     why = reason(program) if os.geteuid() == 0 else ""
     return why and f"{why}: another user could have put this program there, and root would start it"
 
 
 def reason(program: str) -> str:
-    """Return who else may exchange a program, "" if nobody: owners and writers of it, of the folders above and of links.
+    """Return which other user may replace a program, or "".
 
-    In a sticky folder above (/tmp) others cannot move what is not theirs; in the program's folder they can add files.
+    Owners and writers of the program, of its parent folders and of links count. In a sticky parent folder (/tmp), other
+    users cannot move foreign files. In the program's folder, they can add files.
     """
     path = Path(program).absolute()  # links and ".." stay
     near = {p for end in (path, path.resolve()) for p in (end, end.parent)}
@@ -71,7 +72,7 @@ def reason(program: str) -> str:
 
 
 def _way(path: Path) -> Iterator[Path]:
-    """Yield a path, all folders above it, and the same of the targets of links among them."""
+    """Yield a path, its parent folders, and the targets of links with their parent folders."""
     for part in (path, *path.parents):
         yield part
         if part.is_symlink():

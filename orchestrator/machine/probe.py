@@ -1,4 +1,4 @@
-"""Reads this machine: its topology, and the facts that a report names. I/O; decides nothing about them."""
+"""Read the topology of this machine, and the facts for reports. I/O, without decisions."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def load_topology(arg: str | Path) -> Topology:
 
 
 def lstopo_xml(*, devices: bool = True) -> str | None:
-    """Return hwloc's description of this machine, PUs outside of the cpuset included; None if there is no usable lstopo.
+    """Return hwloc's description of this machine, including PUs outside the cpuset. None if there is no usable lstopo.
 
-    Without `devices` it takes a third of the time; with them lstopo asks every PCI device.
+    Without `devices`, lstopo takes a third of the time, because it does not query each PCI device.
     """
     return (devices and _lstopo(devices=True)[0]) or _lstopo(devices=False)[0] or None
 
@@ -136,9 +136,9 @@ def _lstopo(*, devices: bool) -> tuple[str, Topology | None, str]:
 
 
 def read_files(sys: Path = SYS, proc: Path = PROC) -> dict[str, str]:
-    """Return the kernel's files about the topology, by their path below /sys. Those that cannot be read are left out.
+    """Return the kernel's files about the topology, by path below /sys. Unreadable files are omitted.
 
-    Without a /sys, as in a bare chroot, /proc/stat lists the PUs that are online.
+    Without /sys, as in a bare chroot, the online PUs are from /proc/stat.
     """
     paths = (path for pattern in WANTED_FILES for path in sys.glob(pattern))
     files = {str(path.relative_to(sys)): text for path in paths if (text := read_text(path)) is not None}
@@ -149,7 +149,7 @@ def read_files(sys: Path = SYS, proc: Path = PROC) -> dict[str, str]:
 
 
 def read_devices(sys: Path = SYS) -> tuple[Device, ...]:
-    """Return block and net devices and their NUMA node. Loop and RAM disks are left out: they are near to nothing."""
+    """Return block and net devices and their NUMA nodes. Loop and RAM disks are omitted, because they have no node."""
     blocks = [p for p in list_folder(sys / "block") if not VIRTUAL_BLOCK.fullmatch(p.name)]
     nets = [p for folder in ("net", "infiniband") for p in list_folder(sys / "class" / folder) if p.is_dir()]
     return (
@@ -159,7 +159,7 @@ def read_devices(sys: Path = SYS) -> tuple[Device, ...]:
 
 
 def _block_node(block: Path, sys: Path) -> int | None:
-    """Return a block device's node; for a device made of others (RAID, LVM) theirs if they agree."""
+    """Return a block device's node. A device on other devices (RAID, LVM) has their common node."""
     if parts := list_folder(block / "slaves"):
         return _agreed(_block_node(sys / "block" / part.name, sys) for part in parts)
     node = _node_above(block, sys)
@@ -171,7 +171,7 @@ def _block_node(block: Path, sys: Path) -> int | None:
 
 
 def _node_above(device: Path, sys: Path) -> int | None:
-    """Return the first NUMA node that the device or one above it names; -1 is the kernel's "unknown"."""
+    """Return the first NUMA node of the device or its parents. -1 is the kernel's "unknown"."""
     path = device.resolve()
     top = (sys / "devices").resolve()
     while path != top and top in path.parents:
@@ -187,7 +187,7 @@ def _agreed(nodes: Iterable[int | None]) -> int | None:
 
 
 def _allowed(proc: Path) -> tuple[frozenset[int] | None, ...]:
-    """Return the PUs and the NUMA nodes that this process may use; None if the kernel does not say."""
+    """Return the PUs and the NUMA nodes that this process may use. None if the kernel does not show them."""
     table = _table(read_text(proc / "self/status") or "")
     keys = ("Cpus_allowed_list", "Mems_allowed_list")
     return tuple(parse_cpulist(table[key]) if key in table else None for key in keys)
@@ -197,10 +197,10 @@ def _allowed(proc: Path) -> tuple[frozenset[int] | None, ...]:
 
 
 def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
-    """Return what a reader must know about this machine and its state, by name. None: not recorded.
+    """Return the facts that a reader needs about this machine and its state, by name. None: not recorded.
 
-    Text, numbers with their unit in the name, or the memory modules, which only root can read. Programs (lscpu,
-    dmidecode) are asked only about this machine, not for a copy of a /sys.
+    A fact is text, a number with its unit in the name, or the memory modules, which only root can read. Programs
+    (lscpu, dmidecode) are called only for this machine, not for a copy of /sys.
     """
     is_this_machine = sys == SYS
     cpu = sys / "devices/system/cpu"
@@ -249,9 +249,9 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
 
 
 def state(sys: Path = SYS, proc: Path = PROC, cpus: Iterable[int] | None = None) -> dict[str, Recorded]:
-    """Return the `facts` that say how the machine is set up now, read from files only: `noise` judges them.
+    """Return the `facts` about the present settings of the machine, from files only. `noise` judges them.
 
-    `cpus`: the PUs whose governors are read; None: all.
+    `cpus`: the PUs whose governors are read. None: all PUs.
     """
     cpu = sys / "devices/system/cpu"
     folders = [*cpu.glob("cpu[0-9]*/cpufreq")] if cpus is None else [cpu / f"cpu{n}/cpufreq" for n in cpus]
@@ -296,7 +296,7 @@ def _relevant_env(environ: Mapping[str, str]) -> str:
 
 
 def dimms(text: str) -> tuple[MemoryModule, ...]:
-    """Read `dmidecode -t memory`: each slot, in its order; () if none holds a module."""
+    """Return the memory slots from `dmidecode -t memory`, in order. () if all slots are empty."""
     from orchestrator.machine.facts import MemoryModule
 
     modules = []
@@ -317,7 +317,7 @@ def dimms(text: str) -> tuple[MemoryModule, ...]:
 
 
 def _pcie_links(sys: Path) -> dict[str, float]:
-    """Return the fact of each NVMe disk whose controller shows its PCIe link, as the link is negotiated."""
+    """Return the fact of each NVMe disk whose controller shows its negotiated PCIe link."""
     from orchestrator.machine.facts import PCIE_LINK, pcie_rate
 
     links: dict[str, float] = {}
@@ -364,7 +364,7 @@ def _mitigations(folder: Path) -> str | None:
 
 
 def _counted(paths: Iterable[Path]) -> str | None:
-    """Return the one word that all files hold, or each with its number: `performance (54), powersave (2)`."""
+    """Return the common word in all files, or each word with its count: `performance (54), powersave (2)`."""
     counts = Counter(word for path in paths if (word := read_word(path)))
     if len(counts) <= 1:
         return next(iter(counts), None)
@@ -406,7 +406,10 @@ def _table(text: str) -> dict[str, str]:
 
 
 def _output(name: str, *options: str, even_failed: bool = False) -> str:
-    """Return what a program prints; "" if it is missing, unsafe for root to start, hangs, or fails (unless `even_failed`)."""
+    """Return the output of a program.
+
+    "" if the program is missing, unsafe for root, too slow, or fails (unless `even_failed`).
+    """
     program = planted.harmless(name)
     answer = ask([program, *options], timeout_s=TIMEOUT_S) if program else None
     if answer is None or (answer.exit_status != 0 and not even_failed):
@@ -415,7 +418,7 @@ def _output(name: str, *options: str, even_failed: bool = False) -> str:
 
 
 def memory_refusal(numactl: str) -> str:
-    """Return numactl's reason if memory cannot be bound here: "set_mempolicy: Operation not permitted". "" if it can.
+    """Return numactl's reason if memory cannot be bound here: "set_mempolicy: Operation not permitted". Otherwise "".
 
     Containers without CAP_SYS_NICE refuse the system call, and kernels without NUMA do not have it.
     """
@@ -430,7 +433,7 @@ RESERVE_BYTES = 64 << 20
 
 
 def free_bytes(folder: Path) -> int | None:
-    """Return the free space below a folder (or its nearest existing parent), less the reserve; None if unknown."""
+    """Return the free space below a folder (or its nearest existing parent), minus the reserve. None if unknown."""
     from orchestrator.machine import file_system
 
     while not folder.exists():
@@ -445,7 +448,7 @@ def free_bytes(folder: Path) -> int | None:
 
 
 def available_memory_bytes(sys: Path = SYS, proc: Path = PROC) -> int | None:
-    """Return what the kernel and the cgroups of this process can give; None if the kernel does not say."""
+    """Return the memory available from the kernel and the cgroups of this process. None if the kernel does not show it."""
     available = _kib(_table(read_text(proc / "meminfo") or "").get("MemAvailable"))
     allowed = cgroups.memory(sys, proc)
     return min((n for n in (available, allowed and allowed.left) if n is not None), default=None)

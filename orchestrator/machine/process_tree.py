@@ -1,7 +1,7 @@
-"""The processes below this one: found, ended, and waited for. I/O.
+"""Find, end and reap the processes below this process. I/O.
 
-A process can clear its environment, leave its session and lose its parent, but not its ancestors: an orphan goes to
-the nearest living ancestor that adopts orphans (a *subreaper*, prctl(2)) and then counts as a process below it.
+A process can clear its environment, leave its session and lose its parent, but its ancestors remain. The nearest living
+ancestor that adopts orphans (a *subreaper*, prctl(2)) becomes the parent of an orphan.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _PF_EXITING = 0x4
 
 
 def ends_within(pid: int, timeout_s: float) -> bool:
-    """Return whether a child of this process ends within a time. The child still has to be waited for.
+    """Return whether a child of this process ends within a time. The child must still be reaped.
 
-    It polls, because pidfd_open(2) is missing before Linux 5.3, in gVisor, and in some builds of Python.
+    The function polls, because pidfd_open(2) is missing before Linux 5.3, in gVisor, and in some builds of Python.
     """
     deadline = time.monotonic() + timeout_s
     pause_s = PACE_S / 10
@@ -53,7 +53,7 @@ def ends_within(pid: int, timeout_s: float) -> bool:
 
 
 def adopt_orphans(adopt: bool) -> bool:
-    """Set whether orphans below this process become its children; return the earlier setting."""
+    """Set whether orphans below this process become its children. Return the earlier setting."""
     import ctypes
 
     prctl = ctypes.CDLL(None).prctl
@@ -64,14 +64,14 @@ def adopt_orphans(adopt: bool) -> bool:
 
 
 def children(pid: int, proc: str = "/proc") -> list[int]:
-    """Return the children of all threads of a process; [] if it has ended."""
+    """Return the children of all threads of a process, or [] if it has ended."""
     folder = f"{proc}/{pid}/task"
     texts = (read_bytes(f"{folder}/{thread}/children") for thread in list_numbers(folder))
     return [int(child) for text in texts for child in text.split()]
 
 
 def descendants(spare: Collection[int] = ()) -> list[int]:
-    """Return all processes below this one, parents first, without those of `spare` and the processes below them."""
+    """Return all processes below this process, parents first, without the trees of `spare`."""
     children_of: Callable[[int], list[int]] = children
     if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110 (very small kernels)
         by_parent: defaultdict[int, list[int]] = defaultdict(list)
@@ -89,9 +89,9 @@ def descendants(spare: Collection[int] = ()) -> list[int]:
 
 
 def reap(spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None) -> bool:
-    """Wait for the children that have ended; True if others are left.
+    """Reap the children that have ended. Return whether other children remain.
 
-    `spare` are children that somebody else waits for; None: there are none, and /proc need not be read.
+    `spare` are children for which another owner waits. With None, /proc is not read.
     """
     alive = False
     for target in [-1] if spare is None else [pid for pid in children(os.getpid()) if pid not in spare]:
@@ -108,9 +108,9 @@ def reap(spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None
 def end_descendants(
     spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None
 ) -> tuple[str, ...]:
-    """End every process below this one: SIGTERM, a short grace, then SIGKILL until none is left; wait for them all.
+    """End and reap every process below this process: SIGTERM, a short grace period, then SIGKILL.
 
-    Returns, as text, the processes that could not be ended within KILL_S, or EXIT_S while they are exiting.
+    Returns, as text, the processes that did not end within KILL_S, or EXIT_S while exiting.
     """
     for pid in descendants(spare or ()):  # once: what a tool starts in order to clean up may do so
         _kill(pid, signal.SIGTERM)

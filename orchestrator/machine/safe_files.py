@@ -23,15 +23,15 @@ _SINKS = frozenset({os.makedev(1, 3), os.makedev(1, 7)})  # /dev/null, /dev/full
 
 
 def trusted_users() -> frozenset[int]:
-    """Return root, this user, and the owners of "/" and of pinsweep's own files, whose code runs already."""
+    """Return root, this user, and the owners of "/" and of pinsweep's files, whose code already runs."""
     return frozenset({0, os.geteuid(), Path("/").stat().st_uid, Path(__file__).stat().st_uid})
 
 
 def other_writers(folder: Path) -> str:
-    """Return who else may exchange a folder or its content; "" if nobody. The path has no links. Raises OSError.
+    """Return which other user may change a folder or its content, or "". The path has no links. Raises OSError.
 
-    In a sticky folder (/tmp) others cannot move what is not theirs. For root, the folders above count, and owners and
-    groups must be trusted, as is the user who called sudo.
+    In a sticky folder (/tmp), other users cannot move foreign files. For root, parent folders count, and owners and
+    groups must be trusted. The caller of sudo is trusted.
     """
     is_root = os.geteuid() == 0
     for path in (folder, *(folder.parents if is_root else ())):
@@ -46,7 +46,10 @@ def other_writers(folder: Path) -> str:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise UserError unless a folder is this user's, and nobody else may write it. Raises OSError if there is none."""
+    """Raise UserError unless a folder belongs to this user and only this user may write it.
+
+    Raises OSError without a folder.
+    """
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
         why = "is not a folder"
@@ -60,13 +63,16 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def head(path: Path) -> bytes:
-    """Return the first 4 KiB of a file; a link is not followed. Raises OSError if it is not a file."""
+    """Return the first 4 KiB of a file, without following a link. Raises OSError for other kinds of path."""
     with open_file(path) as stream:
         return stream.read(HEAD_BYTES)
 
 
 def read_named(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a file that the user names; a link is followed. Raises OSError if it is larger, or not a file."""
+    """Return the content of a file that the user names, also through a link.
+
+    Raises OSError for a larger file or another kind of path.
+    """
     with open_file(path, links=True) as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
@@ -75,7 +81,7 @@ def read_named(path: Path, max_bytes: int) -> bytes:
 
 
 def open_file(path: Path, *, links: bool = False) -> BufferedReader:
-    """Open a file to read; a link is not followed, and a FIFO not waited for. Raises OSError if it is not a file."""
+    """Open a file to read, without following a link or waiting for a FIFO. Raises OSError for other kinds of path."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | (0 if links else os.O_NOFOLLOW)
     stream = os.fdopen(os.open(path, flags), "rb")
     try:
@@ -100,10 +106,10 @@ def refuse_special(descriptor: int) -> None:
 
 
 def follow(path: Path) -> Path:
-    """Return where a path leads. Raises OSError for a link that another user could have made to redirect an output.
+    """Return the target of a path. Raises OSError for a link that another user could have made to redirect an output.
 
-    The last link must be a trusted user's. A link on the way, too, for root and in folders where others may add one,
-    as with the kernel's protected_symlinks.
+    The last link must belong to a trusted user. For root, and in folders where other users may add links, links in
+    parent folders must too. The kernel's protected_symlinks has the same rule.
     """
     folder, parts, links, is_root = Path("/"), [*reversed(path.absolute().parts[1:])], 0, os.geteuid() == 0
     while parts:
@@ -129,9 +135,9 @@ def follow(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that takes the place of `path` at the end, when it is complete. A pipe or a terminal is written directly.
+    """Yield a file that replaces `path` at the end of the block. A pipe or a terminal is written directly.
 
-    Missing folders are made. Raises OSError, also for a device and for anything that another user could have put there.
+    Missing folders are made. Raises OSError, also for a device and for a file that another user could have put there.
     """
     import tempfile  # `plan` writes nothing
 
@@ -166,7 +172,7 @@ def open_anew(path: Path) -> BinaryIO:
 
 
 def _open_folder(path: Path) -> int:
-    """Open a folder, made if it is missing, without following a link."""
+    """Open a folder without following a link, and make it if missing."""
     folder = os.open("/", os.O_PATH | os.O_CLOEXEC)
     for part in path.parts[1:]:
         above = folder
@@ -180,7 +186,10 @@ def _open_folder(path: Path) -> int:
 
 
 def _open_channel(path: Path) -> BinaryIO | None:
-    """Open a pipe or a terminal; None for a file or nothing. Raises OSError for a device and another user's pipe."""
+    """Open a pipe or a terminal.
+
+    None for a file or a missing path. Raises OSError for a device and another user's pipe.
+    """
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -222,7 +231,7 @@ def user_name(uid: int) -> str:
 
 
 def other_writer(path: Path, status: os.stat_result, *, groups: bool = True) -> str:
-    """Return "everybody" or "the group staff" if others than root and this user may write; "" for a private group."""
+    """Return "everybody" or "the group staff" if other users may write. "" for a private group."""
     if status.st_mode & stat.S_IWOTH:
         return "everybody"
     if not groups or not status.st_mode & stat.S_IWGRP:

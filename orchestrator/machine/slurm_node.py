@@ -1,4 +1,4 @@
-"""Cores that Slurm keeps for the system on a host (CoreSpecCount, CpuSpecList): no job has them. I/O: `node_of_this_job`."""
+"""Find cores that Slurm reserves for the system on a host (CoreSpecCount, CpuSpecList). I/O: `node_of_this_job`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def node_of_this_job() -> str:
 
 
 def describe_kept_cores(topology: Topology, node: str) -> str:
-    """Return "Slurm keeps the other 4 PUs for the system (CoreSpecCount)" if they are all that is missing; else "".
+    """Return "Slurm keeps the other 4 PUs for the system (CoreSpecCount)" if no other PUs are missing, or "".
 
     `node` is the text of `node_of_this_job`.
     """
@@ -36,10 +36,10 @@ def describe_kept_cores(topology: Topology, node: str) -> str:
 
 
 def is_all_but_kept(topology: Topology, node: str) -> bool:
-    """Return whether this process may use all of the machine except whole cores that Slurm gives to no job.
+    """Return whether this process may use the whole machine except the cores that Slurm reserves.
 
-    `CPUEfctv=60 CPUTot=64` are the CPUs for jobs, and all of them. Slurm does not number cores as the kernel does, so
-    only their count is compared. It counts PUs, or cores if the site has configured it so.
+    `CPUEfctv=60 CPUTot=64` are the CPUs for jobs, and all CPUs. Slurm and the kernel number cores differently, so only
+    the counts are compared. Slurm counts PUs, or cores if the site has configured that.
     """
     numbers = {name: int(n) for name, n in re.findall(r"\b(CPUEfctv|CPUTot)=(\d+)", node)}
     has_spec = re.search(r"\bCoreSpecCount=\d|\bCPUSpecList=\d", node)

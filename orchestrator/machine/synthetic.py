@@ -40,18 +40,19 @@ class _Level:
 
 
 def is_console(text: str) -> bool:
-    """Return whether a text is what `lstopo` prints for people: "Machine (16GB total)" and a tree below it."""
+    """Return whether a text is lstopo's console output: "Machine (16GB total)" and a tree below it."""
     return re.match(r"\s*Machine \(", text) is not None
 
 
 def topology_from_synthetic(text: str, place: str = "topology") -> Topology:
-    """Read hwloc's synthetic notation: levels from the outside in, `type:count(attributes)`, PUs last.
+    """Return the topology of a description in hwloc's synthetic notation.
 
         pack:2 [numa(memory=16GiB)] l3:1(size=32MiB) core:8 pu:2(indexes=pu:core)
 
-    `[numa]` hangs one NUMA node at every object of the level before it, `numa:2` is a level itself. Attributes:
-    `memory` of a node, `size` of a cache, `indexes` of PUs and NUMA nodes (a list, loops `step*count:…`, or types,
-    the fastest first). Sizes that are not given stay unknown, while hwloc makes them up.
+    Levels are from the outside in, `type:count(attributes)`, with PUs last. `[numa]` adds one NUMA node to every object
+    of the level before it, and `numa:2` is a level. The attributes are `memory` of a node, `size` of a cache, and
+    `indexes` of PUs and NUMA nodes (a list, loops `step*count:…`, or types, the fastest first). Missing sizes are
+    unknown here, but hwloc invents them.
 
     Raises UserError.
     """
@@ -99,7 +100,7 @@ def _levels(text: str) -> list[_Level]:
 
 
 def _level_type(word: str) -> str:
-    """Return our name of a type; hwloc takes any beginning of its names, in upper or lower case."""
+    """Return pinsweep's name of a type. hwloc accepts any prefix of its names, in upper or lower case."""
     lower = word.lower()
     if cache := re.fullmatch(r"l([1-5])([iud]?)(?:c|ca|cac|cach|cache)?", lower):
         return f"l{cache[1]}{'i' if cache[2] == 'i' else ''}"
@@ -170,10 +171,10 @@ def _size(level: _Level, attribute: str) -> int | None:
 
 
 def _indexes(level: _Level, levels: Sequence[_Level]) -> Sequence[int]:
-    """Return the OS index of every object of a level, in the order of the tree.
+    """Return the OS index of every object of a level, in tree order.
 
-    `indexes` is a list of them, or loops, the fastest first: `8*2:1*8` numbers one object in each half in turn;
-    `pack:core` gives the same by names (how far apart such objects are, how many in the next one named above).
+    `indexes` is a list, or loops, the fastest first. `8*2:1*8` numbers one object in each half alternately. `pack:core`
+    is the same with type names, which give the step and the count.
     """
     total, text = level.total, level.attributes.get("indexes")
     if text is None:

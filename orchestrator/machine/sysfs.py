@@ -29,11 +29,11 @@ WANTED_FILES: Final = (
 def topology_from_files(
     files: Files, devices: Iterable[Device] = (), place: str = "/sys/devices/system"
 ) -> Topology:
-    """Read the kernel's description: the texts of WANTED_FILES below /sys, by their path there.
+    """Return the topology of the kernel's description: the texts of WANTED_FILES, by path below /sys.
 
-    It does not say what this process may use: `limited` does that.
+    The result has no limits of this process. `limited` adds them.
 
-    Raises UserError if the files name no CPU, or hold something else.
+    Raises UserError for files without a CPU or with invalid content.
     """
     try:
         return _from_files(files, devices)
@@ -80,7 +80,7 @@ def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
 
 
 def _nodes(files: Files, online: Cpus) -> tuple[list[Node], dict[tuple[int, int], int]]:
-    """Return the NUMA nodes and the distances between them, of nodes that have a complete row."""
+    """Return the NUMA nodes, and the distances between nodes with a complete row."""
     nodes: list[Node] = []
     distances: dict[tuple[int, int], int] = {}
     numbers = _numbers_in(files, rf"{NODE}/node(\d+)/")
@@ -95,7 +95,7 @@ def _nodes(files: Files, online: Cpus) -> tuple[list[Node], dict[tuple[int, int]
 
 
 def _caches(files: Files, online: Cpus) -> list[Cache]:
-    """Return each cache once, though every PU that shares it describes it."""
+    """Return each cache once, because every PU that shares a cache describes it."""
     caches: dict[tuple[int, str, Cpus], Cache] = {}
     for path, level in files.items():
         match = re.fullmatch(rf"({CPU}/cpu(\d+)/cache/index\d+)/level", path)

@@ -1,7 +1,8 @@
-"""What a machine looks like: packages, NUMA nodes, cores, PUs, caches, distances, devices. Pure.
+"""Describe a machine: packages, NUMA nodes, cores, PUs, caches, distances, devices. Pure.
 
-CPU and NUMA node numbers are the operating system's. Cores have none that are unique over a machine: `Core.index`
-is hwloc's logical index, counted along the tree (package by package), as `lstopo` prints it behind `Core L#`.
+CPU and NUMA node numbers are from the operating system. It has no core numbers that are unique on a machine.
+`Core.index` is hwloc's logical index, counted along the tree (package by package), as `lstopo` prints it after `Core
+L#`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Cpus = frozenset[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PU:
-    """A hardware thread: Linux's "CPU `os_index`". Of an offline one the kernel says no more than its number."""
+    """A hardware thread, Linux's "CPU `os_index`". An offline PU has only its number."""
 
     os_index: int
     core: int | None  # Core.index
@@ -55,7 +56,10 @@ class NumaNode:
 
     @property
     def has_memory(self) -> bool:
-        """Whether memory can be asked for here. An unknown size counts as memory: descriptions leave out sizes."""
+        """Return whether the node has memory to allocate.
+
+        An unknown size counts as memory, because descriptions omit sizes.
+        """
         return self.memory_bytes != 0
 
 
@@ -76,7 +80,7 @@ class Device:
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property keeps its value in __dict__
 class Topology:
-    """A machine. Sequences are in the order of their index, cores in hwloc's."""
+    """A machine. Sequences are in index order, and cores in hwloc's order."""
 
     pus: tuple[PU, ...]
     cores: tuple[Core, ...]
@@ -92,43 +96,43 @@ class Topology:
 
     @cached_property
     def allowed_cpus(self) -> Cpus:
-        """PUs that this process may use: online, in its cpuset and in its affinity mask."""
+        """Return the PUs that this process may use: online, in its cpuset and in its affinity mask."""
         return frozenset(pu.os_index for pu in self.pus if pu.allowed)
 
     @property
     def memory_bytes(self) -> int | None:
-        """The memory of all NUMA nodes together; None where the description does not say it of each."""
+        """Return the total memory of the NUMA nodes, or None if the size of a node is unknown."""
         known = [node.memory_bytes for node in self.numa_nodes]
         return None if None in known else sum(filter(None, known))
 
     @cached_property
     def allowed_nodes(self) -> frozenset[int]:
-        """NUMA nodes whose memory this process may use."""
+        """Return the NUMA nodes with memory that this process may use."""
         return frozenset(node.os_index for node in self.numa_nodes if node.allowed)
 
     @cached_property
     def core_of(self) -> Mapping[int, int]:
-        """PU → index of its core; of every PU that is online."""
+        """Return PU → index of its core, for every online PU."""
         return {cpu: core.index for core in self.cores for cpu in core.cpus}
 
     @cached_property
     def node_of(self) -> Mapping[int, int]:
-        """PU → NUMA node that Linux counts it to."""
+        """Return PU → NUMA node of the PU in Linux."""
         return {pu.os_index: pu.numa_node for pu in self.pus if pu.numa_node is not None}
 
     def distance(self, start: int, end: int) -> int | None:
-        """Return the SLIT number from a CPU's node to a memory's node, or None if the machine has none."""
+        """Return the SLIT number from a CPU's node to a memory's node, or None without distances."""
         return self.distances.get((start, end))
 
     def limited(self, cpus: Iterable[int] | None = None, nodes: Iterable[int] | None = None) -> Topology:
-        """Return the same machine with no more than these PUs and memory nodes allowed; None leaves them as they are."""
+        """Return the same machine with at most these PUs and memory nodes allowed. None means no further limit."""
         return self.with_allowed(
             self.allowed_cpus if cpus is None else self.allowed_cpus & frozenset(cpus),
             self.allowed_nodes if nodes is None else self.allowed_nodes & frozenset(nodes),
         )
 
     def with_allowed(self, cpus: Cpus, nodes: frozenset[int] | None = None) -> Topology:
-        """Return the same machine with exactly these PUs and memory nodes allowed; None leaves the nodes as they are."""
+        """Return the same machine with exactly these PUs and memory nodes allowed. None does not change the nodes."""
         nodes = self.allowed_nodes if nodes is None else nodes
         return dataclasses.replace(
             self,
@@ -153,7 +157,7 @@ class Topology:
         return " and ".join(parts)
 
     def numbers(self) -> dict[str, int]:
-        """Return the numbers that ranges in an experiment may use, of what this process is allowed to use.
+        """Return the numbers for ranges in an experiment, within the limits of this process.
 
             packages, cores, pus                       with at least one allowed PU
             numa_nodes                                 with memory that is allowed

@@ -1,6 +1,6 @@
-"""The user's folders for settings, learnt timings and compiled kernels: the XDG Base Directory Specification. I/O.
+"""Find the user's folders for settings, timings and compiled kernels, by the XDG Base Directory Specification. I/O.
 
-Without a library: one for all systems takes longer to import than a plan takes to make.
+pinsweep uses no library for this, because a library for all systems takes longer to import than a plan takes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The guard before a device that may be overwritten: is it free, and is it still the one that was named? I/O.
+"""Check that a device to overwrite is free, and is still the device that the user named. I/O.
 
-A device that cannot be examined counts as in use. `devices` decides; this module asks the kernel.
+A device that cannot be examined counts as in use. `devices` decides, and this module asks the kernel.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOOP_INFO64: Final = struct.Struct("=QQQ208x")
 
 
 def _node(path: str) -> tuple[str, str]:
-    """Return ("block" or "char", its number) of a device node, ("file", its key) of a file, else ("", ""). Follows links."""
+    """Return ("block" or "char", number) of a device node, ("file", key) of a file, or ("", ""). Follows links."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
@@ -48,15 +48,18 @@ def _number(device: int) -> str:
 
 
 def _claim(path: str) -> None:
-    """Open a block device exclusively for a moment. Raises OSError: EBUSY where the kernel has given it to somebody.
+    """Open a block device exclusively for a moment. Raises OSError, with EBUSY if the device is in use.
 
-    fio's own check reads /etc/mtab, and where there is none (containers, small systems) it writes to a mounted device.
+    fio's check reads /etc/mtab. Without this file (containers, small systems), fio writes to a mounted device.
     """
     os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK | os.O_CLOEXEC))
 
 
 def _loop(path: str) -> str:
-    """Return what a loop device is on, as `Block.data`. Raises OSError. The path that sysfs shows may be of another file, or of none."""
+    """Return the file or device under a loop device, as `Block.data`. Raises OSError.
+
+    The path in sysfs may be of another file, or of none.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         device, inode, itself = _LOOP_INFO64.unpack(
@@ -69,7 +72,7 @@ def _loop(path: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """Where the kernel is asked; tests have other folders."""
+    """The folders for kernel queries. Tests use other folders."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
@@ -102,10 +105,10 @@ def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
 
 
 def check(path: str, identity: Mapping[str, str], kernel: Kernel = HERE) -> None:
-    """Check right before a run that the device is still the one that was allowed, and still free.
+    """Check right before a run that the device is still the allowed device, and still free.
 
-    `identity` is what `allow` returned. Raises PinsweepError if not. A sweep lasts for hours, and a disk that is plugged
-    in meanwhile takes over a name.
+    `identity` is the result of `allow`. Raises PinsweepError otherwise. A sweep lasts for hours, and a new disk may
+    take over a name.
     """
     number, node = _block_device(path, path, kernel)
     if other := devices.difference(identity, _identity(number, path, kernel)):
@@ -139,7 +142,7 @@ def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
 
 
 def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
-    """Raise PinsweepError unless nothing uses the device and the kernel gives it to this process alone."""
+    """Raise PinsweepError unless the device is unused and the kernel gives this process exclusive access."""
     try:
         system = read_system(kernel)
     except (OSError, ValueError) as error:
@@ -181,7 +184,7 @@ def _unknown(path: str, why: str) -> PinsweepError:
 
 
 def read_system(kernel: Kernel = HERE) -> System:
-    """Read all block devices, mounts and swaps. Raises OSError or ValueError where the kernel does not show them."""
+    """Return all block devices, mounts and swaps. Raises OSError or ValueError if the kernel does not show them."""
     blocks = {
         entry.name: _block(entry.resolve(), kernel) for entry in (kernel.sys / "dev" / "block").iterdir()
     }
@@ -210,7 +213,7 @@ def _block(folder: Path, kernel: Kernel) -> Block:
 
 
 def _data(folder: Path, kernel: Kernel) -> str:
-    """Return what is under a loop device, as `Block.data`."""
+    """Return the file or device under a loop device, as `Block.data`."""
     file = _text(folder / "loop" / "backing_file")
     if not file:
         return ""
@@ -222,7 +225,7 @@ def _data(folder: Path, kernel: Kernel) -> str:
 
 
 def _linked(folder: Path) -> tuple[str, ...]:
-    """Return the numbers of the devices that a folder of sysfs links to; their names if they have no number."""
+    """Return the numbers of the devices that a sysfs folder links to, or names for devices without a number."""
     try:
         entries = sorted(folder.iterdir())
     except FileNotFoundError:  # the device has just gone, or has no such folder
@@ -245,7 +248,7 @@ def _identity(number: str, path: str, kernel: Kernel) -> dict[str, str]:
 
 
 def _text(path: Path, *, needed: bool = False) -> str:
-    """Return a file's text without the blanks around it; "" if it is absent, unless `needed`. Raises OSError."""
+    """Return a file's text without surrounding blanks. "" if it is absent, unless `needed`. Raises OSError."""
     try:
         return path.read_bytes().decode("utf-8", errors="replace").strip()
     except (FileNotFoundError, NotADirectoryError):
