@@ -1,9 +1,9 @@
-"""Was a run disturbed? Evidence in, reasons out. Pure.
+"""Decide whether a run was disturbed, and return the reasons. Pure.
 
-Evidence is what the machine's counters say of the time of the run, and what its processes used: never its result. A run that
-found an odd value and that nothing disturbed stays as it is; one with a reason is `disturbed`, whatever it found.
+The input is the machine's counters during the run and the resource use of its processes, never the result of the run. A
+run with an outlier and without a disturbance does not change. A run with a reason is `disturbed`, with any result.
 
-Each rule is a function with its threshold beside it; docs/disturbance.md explains them.
+Each rule is a function next to its threshold. docs/disturbance.md explains the rules.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ STORAGE_BYTES: Final = 1 << 20
 
 
 class Reason(NamedTuple):
-    """What disturbed a run: which rule says so, and in words, with its figure."""
+    """A reason why a run is disturbed: the rule, and a text with the measured value."""
 
     id: str
     text: str
@@ -76,7 +76,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """What is to be known of a run beside the counters. Times are seconds, of the process itself."""
+    """The data about a run that is not in the counters. Times are seconds of the process."""
 
     wall_s: float
     user_s: float
@@ -111,10 +111,10 @@ def _foreign(changes: Changes, run: Watched) -> str:
 
 
 def foreign_s(changes: Changes, run: Watched) -> float | None:
-    """Return the CPU time of others on the run's own CPUs; None where that is not known.
+    """Return the CPU time of other processes on the run's CPUs, or None if unknown.
 
-    All that processes and kernel threads had, less what the run and pinsweep used. The kernel's threads work for a run that
-    works with storage: there only time in user mode is compared.
+    The value is the time of all processes and kernel threads, minus the time of the run and of pinsweep. Kernel threads
+    also work for a run that uses storage. For such a run, only user mode is compared.
     """
     cpus = _run_cpus(changes, run)
     if not cpus:
@@ -135,19 +135,19 @@ def _foreign_limit_s(changes: Changes, run: Watched) -> float:
 
 
 def is_too_short(elapsed_s: float, cpus: int) -> bool:
-    """Tell whether others may have had a tenth of a CPU of a run without being seen: below 0.3 s on one CPU, 0.6 s on four."""
+    """Return whether a run is too short to detect other processes with 0.1 CPU: below 0.3 s on one CPU, 0.6 s on four."""
     return 0 < elapsed_s < FEW_TICKS * math.sqrt(cpus) / UNSEEN_SHARE
 
 
 def _stopped(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are called alike)
-    """Somebody made it, or what it started, stop for a while."""
+    """Check for a stop of the run or of its processes."""
     if not run.stops:
         return ""
     return f"SIGSTOP stopped it {run.stops} × for {_seconds(run.stopped_s)} of {_seconds(run.wall_s)}"
 
 
 def _starved(changes: Changes, run: Watched) -> str:
-    """A run that computes all the time had no CPU for a part of it: it was stopped, or had to wait for one."""
+    """Check for CPU time that a computing run lacked, because it was stopped or waited for a CPU."""
     if not run.computing:
         return ""
     had_s = _cpu_s(changes, run) / run.computing
@@ -158,7 +158,10 @@ def _starved(changes: Changes, run: Watched) -> str:
 
 
 def _steal(changes: Changes, run: Watched) -> str:
-    """The hypervisor gave the CPUs to others. What it does itself for the disk of a run counts as stolen, too, and is not told apart."""
+    """Check for steal time, in which the hypervisor gave the CPUs to other guests.
+
+    Steal time includes the hypervisor's work for the disk of the run. The two cannot be separated.
+    """
     if _works_with_storage(changes, run):
         return ""
     cpus = _run_cpus(changes, run) or list(changes.cpus.values())
@@ -169,7 +172,7 @@ def _steal(changes: Changes, run: Watched) -> str:
 
 
 def _neighbour(changes: Changes, run: Watched) -> str:
-    """Others on the CPUs beside it, which use the same memory."""
+    """Check for other processes on neighbouring CPUs, which use the same memory."""
     used_s = neighbours_s(changes, run)
     if not run.memory_bound or used_s is None:
         return ""
@@ -181,16 +184,18 @@ def _neighbour(changes: Changes, run: Watched) -> str:
 
 
 def neighbours_s(changes: Changes, run: Watched) -> float | None:
-    """Return the CPU time that others had beside the run; None where there is no other CPU, or it is not known."""
+    """Return the CPU time of other processes on neighbouring CPUs. None if there is no such CPU or the time is unknown."""
     times = [changes.cpus[cpu].tasks_s for cpu in run.neighbours if cpu in changes.cpus]
     return max(0.0, sum(times) - changes.own_s) if times else None
 
 
 def _interrupts(changes: Changes, run: Watched) -> str:
-    """Far more interrupts on its CPUs than in the cell's earlier runs: those of a disk or a network that it works with are usual.
+    """Check for many more interrupts on the run's CPUs than in earlier runs of the cell.
 
-    Their time is a sample, one a tick, and they come in bursts: three standard deviations of what the threshold stands for are allowed,
-    with IRQ_BURST ticks a burst.
+    Interrupts of the run's disk or network are in both.
+
+    Interrupt time is sampled once per tick, and interrupts come in bursts. The rule adds three standard deviations to
+    the threshold, with IRQ_BURST ticks per burst.
     """
     share, cpus = irq_share(changes, run), _run_cpus(changes, run)
     if share is None or len(run.usual_irq) < IRQ_LEAST_RUNS:
@@ -203,7 +208,7 @@ def _interrupts(changes: Changes, run: Watched) -> str:
 
 
 def irq_share(changes: Changes, run: Watched) -> float | None:
-    """Return the share of its CPUs' time that interrupts and softirqs had; None where that is not known."""
+    """Return the fraction of CPU time in interrupts and softirqs on the run's CPUs, or None if unknown."""
     cpus = _run_cpus(changes, run)
     return sum(cpu.irq_s for cpu in cpus) / (changes.elapsed_s * len(cpus)) if cpus else None
 
@@ -233,10 +238,10 @@ def _memory_errors(changes: Changes, run: Watched) -> str:  # noqa: ARG001
 
 
 def _disk(changes: Changes, run: Watched) -> str:
-    """I/O of others on the disk that the run reads or writes.
+    """Check for I/O of other processes on the disk of the run.
 
-    What a file system writes for a run that writes (its journal) is nobody's in the counters: JOURNAL_BYTES for each block are the run's.
-    A run that writes to the device itself has none.
+    The counters do not assign the journal writes of a file system to a process. JOURNAL_BYTES per block belong to a run
+    that writes. A run that writes directly to the device has no journal.
     """
     moved = changes.tool_moved
     for disk, name in run.disks.items():
@@ -253,7 +258,10 @@ def _disk(changes: Changes, run: Watched) -> str:
 
 
 def _unwatched(changes: Changes, run: Watched) -> str:
-    """The counters were read too long before or after it: what disturbed it may be lost in them, and what they tell may be another's."""
+    """Check for counters that were read too early or too late.
+
+    They may hide a disturbance, or include one from another time.
+    """
     late_s = changes.elapsed_s - run.span_s
     if not run.span_s or late_s <= max(LATE_SHARE * run.span_s, LATE_LEAST_S):
         return ""
@@ -285,7 +293,10 @@ def reasons(changes: Changes, run: Watched) -> tuple[Reason, ...]:
 
 
 def stored(changes: Changes, run: Watched, matches: tuple[Reason, ...]) -> dict[str, Any]:
-    """Return what the result file keeps as `counters`: at most 1 kB of JSON, 2 kB with the reasons. What the machine does not count is not there."""
+    """Return the `counters` of the result file: at most 1 kB of JSON, 2 kB with the reasons.
+
+    Missing counters are omitted.
+    """
     cpus = _run_cpus(changes, run)
     times = {
         "elapsed_s": changes.elapsed_s,
@@ -324,9 +335,9 @@ _NEIGHBOURS: Final = 0.1
 
 
 def taken(counters: Mapping[str, Any]) -> float:
-    """Return the share of a run's time that others took; inf if no counter says how much.
+    """Return the fraction of a run's time that other processes used, or inf if no counter has it.
 
-    By it the least disturbed runs of a cell are found, never by what they measured.
+    The least disturbed runs of a cell are selected by this value, never by their results.
     """
     elapsed_s, seconds = (
         float(counters.get("elapsed_s", 0.0)),
@@ -345,9 +356,9 @@ _TIMES_USUAL: Final = 2.0
 
 
 def usual(shares: Sequence[float]) -> float:
-    """Return what others take here all the time, by the shares (`taken`) of the runs of a round: their lower quartile.
+    """Return the usual load on this machine: the lower quartile of the fractions (`taken`) of a round's runs.
 
-    0 of fewer than eight runs, and if at least a quarter of the runs was quiet.
+    0 with fewer than eight runs, and if at least a quarter of the runs was undisturbed.
     """
     known = sorted(share for share in shares if math.isfinite(share))
     quartile = known[len(known) // 4] if len(known) >= _LEAST_RUNS else 0.0
@@ -355,7 +366,10 @@ def usual(shares: Sequence[float]) -> float:
 
 
 def is_usual(counters: Mapping[str, Any], share: float) -> bool:
-    """Is all that disturbed a run what others take here anyway? Then another attempt does not help. share: from `usual`."""
+    """Return whether the usual load (from `usual`) explains all disturbances of a run.
+
+    Then another attempt does not help.
+    """
     rules = {reason["id"] for reason in counters.get("reasons", ())}
     return share > 0 and rules <= _BY_OTHERS and taken(counters) <= _TIMES_USUAL * share + LEAST_USUAL
 
@@ -368,9 +382,11 @@ def _run_cpus(changes: Changes, run: Watched) -> list[CpuTime]:
 
 
 def _cpu_s(changes: Changes, run: Watched) -> float:
-    """Return the CPU time of the run: as its process says it with its children, or, where more was waited for, all of that.
+    """Return the CPU time of the run: the time of its process and children, or the time of all awaited processes if
+    larger.
 
-    What a tool leaves to itself (a daemon) is waited for by the watchdog, and its process does not know of it.
+    The watchdog waits for processes that a tool leaves behind (a daemon). The time of the tool's process does not
+    include them.
     """
     waited_for_s = changes.tool_s or 0.0
     return waited_for_s if waited_for_s > run.cpu_s + FEW_TICKS else run.cpu_s

@@ -1,4 +1,4 @@
-"""What a sweep reports while it goes on, in the order in which it happens."""
+"""Define the events that a sweep reports, in the order in which they occur."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Another pinsweep that measures on PUs that this one needs. Its own words, except `user` and `shared`."""
+    """Another pinsweep on PUs that this pinsweep needs.
+
+    All fields except `user` and `shared` are claims of that process.
+    """
 
     pid: str
     host: str  # in a container, its name there
@@ -34,7 +37,10 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """This sweep waits for another one: for its CPUs (`holder`) or its scratch folder. Neither: other sweeps are not visible."""
+    """This sweep waits for the CPUs (`holder`) or the scratch folder of another sweep.
+
+    With neither, other sweeps are not visible.
+    """
 
     holder: Holder | None = None
     scratch: Path | None = None
@@ -49,7 +55,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """`--tune` changed the machine, or put it back."""
+    """`--tune` changed the machine or restored it."""
 
     text: str
 
@@ -89,7 +95,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsettled:
-    """Some cells with `repeats: auto` have not settled: each gets another run."""
+    """Some cells with `repeats: auto` have not settled, and each gets another run."""
 
     cells: int
 
@@ -100,7 +106,7 @@ OnEvent = Callable[[Event], None]
 
 @dataclass(slots=True, kw_only=True)
 class Summary:
-    """What one call did."""
+    """The result of one call."""
 
     counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call, by their last attempt
     repeated: int = 0  # attempts that were disturbed, and that another attempt was to follow

@@ -1,8 +1,8 @@
-"""One sweep at a time on the same cores. A folder that all users share holds who measures on which PUs of this machine. I/O.
+"""Allow one sweep at a time on the same cores. A folder for all users has the PUs of each sweep on this machine. I/O.
 
-Each pinsweep has a record there: a small file that it keeps locked (flock) for as long as it or its watchdog lives. An unlocked
-record belongs to a dead process and is removed. The folder itself is locked while records are read and added. Only the lock and the
-PUs of a record are trusted; the rest is shown.
+Each pinsweep has a record in the folder, a small file. The record is locked (flock) while pinsweep or its watchdog
+lives. An unlocked record belongs to a dead process and is removed. The folder is locked while records are read and
+added. Only the lock and the PUs of a record are trusted. The other fields are only shown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def wanted_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]
 
 
 def every_pu(topology: Topology) -> frozenset[int]:
-    """Return all PUs of a machine: --tune disturbs sweeps on any of them. Pure."""
+    """Return all PUs of a machine, because --tune disturbs sweeps on any of them. Pure."""
     return frozenset(pu.os_index for pu in topology.pus)
 
 
@@ -61,10 +61,10 @@ def every_pu(topology: Topology) -> frozenset[int]:
 def reserved(
     cpus: Iterable[int], file: Path, stop: Stop, on_event: OnEvent = lambda _: None
 ) -> Iterator[tuple[int, ...]]:
-    """Reserve some PUs for this process; wait while another sweep has one of them.
+    """Reserve PUs for this process, and wait while another sweep uses one of them.
 
-    Yields the descriptors that hold the PUs, for the watchdog to hold as well. Raises Stopped on a stop meanwhile, UserError
-    if the folder that PINSWEEP_RUNTIME_DIR names cannot be used.
+    Yields the descriptors that hold the reservation, so that the watchdog can hold them too. Raises Stopped on a stop
+    during the wait. Raises UserError if the folder in PINSWEEP_RUNTIME_DIR cannot be used.
     """
     cpus = frozenset(cpus)
     with _shared_folder() if cpus else contextlib.nullcontext() as folder:
@@ -167,13 +167,13 @@ def _read(text: bytes, uid: int, cpus: frozenset[int]) -> Holder | None:
 
 
 def _printable(value: object) -> str:
-    """Return somebody else's words as one line that a terminal does not obey."""
+    """Return text from another user as one line without terminal control characters."""
     return "".join(c if c.isprintable() else "\ufffd" for c in str(value))[:200]
 
 
 @contextlib.contextmanager
 def _shared_folder() -> Iterator[int | None]:
-    """Open the shared folder, made if it is missing; None if none is usable."""
+    """Open the shared folder, and make it if missing. None if no folder can be used."""
     name = os.environ.get(FOLDER_VARIABLE)
     folder = None
     for path in (Path(name),) if name else FOLDERS:

@@ -1,10 +1,10 @@
-"""Run a plan into a result file: one run after the other, each committed when it ends. I/O.
+"""Run a plan into a result file, one run after the other, with a commit after each run. I/O.
 
     execute          warm-ups and pending runs, then disturbed runs again, then one more run of each unsettled cell
     _Sweep._attempt  one run: prepare, start, wait, collect, judge, commit
 
-A run that is `ok` in the file is not started again. The plan said what to run, `orchestrator.run.disturbance` says what
-disturbed it, and `orchestrator.run.outcome` gives it a status.
+A run that is `ok` in the file is not started again. The plan has the runs, `orchestrator.run.disturbance` has the
+reasons for a disturbance, and `orchestrator.run.outcome` has the status.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_LOG_BYTES: Final = 8 << 20
 
 
 class Sink(Protocol):
-    """Where runs are committed when they end: a ResultFile, or several of them."""
+    """The target of commits when runs end: a ResultFile, or several."""
 
     def attempts(self) -> dict[tuple[str, int], Tried]: ...
 
@@ -97,7 +97,7 @@ def execute(
 
 @dataclass(slots=True, kw_only=True)
 class _Sweep:
-    """One call of `execute`: what all its runs share."""
+    """The shared state of all runs in one call of `execute`."""
 
     result: Sink
     session: int
@@ -116,7 +116,7 @@ class _Sweep:
     begun: float = 0.0  # when the last run had what it needs
 
     def round(self, tries: Sequence[tuple[PlannedRun, Tried]]) -> list[tuple[PlannedRun, Tried]]:
-        """Start each run once; return the disturbed runs that are to be started again, with what was tried of them."""
+        """Start each run once. Return the disturbed runs to start again, with their attempts."""
         progress, again = self.progress, list[tuple[PlannedRun, Tried, RunRecord]]()
         shares: list[float] = []
         progress.add(run for run, _ in tries)
@@ -164,7 +164,9 @@ class _Sweep:
     def _worth_repeating(
         self, again: Sequence[tuple[PlannedRun, Tried, RunRecord]], shares: Sequence[float]
     ) -> list[tuple[PlannedRun, Tried]]:
-        """Return the runs of a round that were disturbed by more than this machine's usual load. shares: of all its runs."""
+        """Return the disturbed runs of a round with more than this machine's usual load. shares: the fractions of all
+        runs in the round.
+        """
         usual = disturbance.usual(shares)
         kept = [
             (run, tried) for run, tried, record in again if not disturbance.is_usual(record.counters, usual)
@@ -179,7 +181,7 @@ class _Sweep:
     def _attempt(
         self, run: PlannedRun, tried: Tried
     ) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
-        """Start one run and commit it when it has ended; None if a stop came before it began."""
+        """Start one run and commit it after its end. Return None for a stop before the start."""
         monitor = PlacementMonitor(run)
         started = datetime.datetime.now(datetime.UTC)
         try:
@@ -211,7 +213,7 @@ class _Sweep:
         return replace(record, run_id=number), parsed, outcome.unended
 
     def _prepare(self, run: PlannedRun) -> None:
-        """Make what a run needs. Raises Stopped, PinsweepError."""
+        """Make the files of a run. Raises Stopped, PinsweepError."""
         self.begun = time.monotonic()
         if run.scratch:
             self.waiting.move_to(())  # what is written is cached where the writer is
@@ -221,7 +223,10 @@ class _Sweep:
         self.begun = time.monotonic()
 
     def _start(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
-        """Start a run, with this process out of its way, and wait until it ends. Raises PinsweepError for a device that changed."""
+        """Move this process away from the run's CPUs, start the run, and wait until it ends.
+
+        Raises PinsweepError for a changed device.
+        """
         cpus = housekeeping_cpus(self.topology, run.placement, self.waiting.mask) if run.placement else ()
         self.waiting.move_to(cpus)
         for write in run.writes:
@@ -267,9 +272,11 @@ def drop_page_cache() -> None:
 
 
 def collect_logs(patterns: Sequence[str], max_bytes: int = MAX_LOG_BYTES) -> bytes:
-    """Return the log files that match, by pattern and number, as one text: each below a line `==> NAME <==`, as tail(1) prints them.
+    """Return the matching log files as one text, ordered by pattern and number.
 
-    A file longer than its share is cut after a whole line, and a line says so. A file that cannot be read is left out.
+    A line `==> NAME <==` precedes each file, as in tail(1).
+
+    A file longer than its share is cut after a whole line, and a line reports the cut. Unreadable files are omitted.
     """
     files = [
         file

@@ -1,9 +1,9 @@
-"""What the looks at a run's processes say of its placement: which of them count, and what is kept of them.
+"""Evaluate the looks at a run's processes: select the looks that count, and return the record for the result file.
 
-`orchestrator.placement.proof` sees and compares; `orchestrator.run.process` looks, early (EARLY_GAPS_S) and late (LOOKS times,
-once it has settled down), and the watchdog looks once more, at the tool's main thread when it has ended. A run is judged by its
-late looks where it lived long enough for them, else by the early ones, and always by the last one. Threads are counted at each look:
-a run that was looked at for most of its time, and never had as many as requested, had fewer.
+`orchestrator.placement.proof` reads and compares. `orchestrator.run.process` looks early (EARLY_GAPS_S) and late (LOOKS
+times, after the run has settled). The watchdog takes a last look at the tool's main thread after its end. A run is
+judged by its late looks if it was long enough, otherwise by its early looks, and always by the last look. Each look
+counts threads. A run had too few threads if looks covered most of its time and no look showed the requested number.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LOOKED_MIN_S: Final = 0.1
 
 
 class PlacementMonitor:
-    """Takes the looks at one run, and says what they show.
+    """Record the looks at one run, and return their result.
 
-    A mismatch counts if late looks in a row hold it: a process that is just starting or ending shows what no one requested.
+    A mismatch counts if consecutive late looks show it, because a process that is just starting or ending shows masks
+    that nobody requested.
     """
 
     def __init__(self, run: PlannedRun) -> None:
@@ -49,7 +50,7 @@ class PlacementMonitor:
         self._last: proof.Process | None = None
 
     def look(self, pid: int, *, early: bool) -> bool:
-        """Look once; True if all is there and as asked."""
+        """Look once. Return whether all processes exist and match the placement."""
         assert self._requested is not None
         processes = proof.look(pid)
         if not proof.tool_processes(processes):
@@ -71,7 +72,7 @@ class PlacementMonitor:
         return self._settled and not mismatches
 
     def has_changed(self) -> bool:
-        """Tell whether a thread has another mask than at the last look; by system calls alone."""
+        """Return whether the mask of a thread changed after the last look. Uses only system calls."""
         for thread in (thread for process in self._processes for thread in process.threads):
             with contextlib.suppress(OSError):  # it has ended
                 if os.sched_getaffinity(thread.tid) != thread.cpus:
@@ -79,7 +80,7 @@ class PlacementMonitor:
         return False
 
     def last_look(self, seen: Mapping[str, Any]) -> None:
-        """Take what the watchdog saw of the tool's main thread when it had ended (`watchdog.Ended.last`)."""
+        """Add the watchdog's look at the tool's main thread after its end (`watchdog.Ended.last`)."""
         assert self._requested is not None
         self._own_cpus = frozenset(os.sched_getaffinity(0))
         thread = proof.Thread(tid=seen["pid"], cpus=frozenset(seen["cpus"]), last_cpu=None)
@@ -94,11 +95,11 @@ class PlacementMonitor:
             self._allowed = proof.allowed_cpus(self._requested.cpus)
 
     def mismatches(self, wall_s: float) -> list[str]:
-        """Return what was not as asked of a run of `wall_s` seconds.
+        """Return the mismatches of a run of `wall_s` seconds.
 
-        Of late looks two have to agree, of ranks three: inside MPI_Init Open MPI (its psm, timing the clock) is on PU 0 for
-        0.2 s on purpose. A run that ended before has to agree in all looks that there were, of ranks in two at least. The last
-        look counts alone: nothing comes right any more.
+        Two late looks must agree, and three for ranks. Inside MPI_Init, Open MPI is deliberately on PU 0 for 0.2 s
+        (psm, clock calibration). For a run that ended earlier, all looks must agree, and at least two for ranks. The
+        last look counts alone, because it cannot change any more.
         """
         ranks = self._requested is not None and len(self._requested.groups) > 1
         needed = 3 if ranks else 2
@@ -113,7 +114,7 @@ class PlacementMonitor:
         return [*(agreed or at_end), *self._missing_threads(wall_s)]
 
     def seen(self, wall_s: float) -> dict[str, Any] | None:
-        """Return what is kept of the looks, with a note where the run of `wall_s` seconds was too short for them."""
+        """Return the record of the looks, with a note if the run of `wall_s` seconds was too short."""
         if self._requested is None:
             return None
         within = f"ended within {max(1, math.ceil(wall_s * 1e3))} ms"
@@ -141,7 +142,7 @@ class PlacementMonitor:
             yield f"threads at once: {self._max_threads} at most, requested {requested}"
 
     def _not_coming_right(self, mismatches: list[proof.Mismatch]) -> list[proof.Mismatch]:
-        """Return the mismatches of a late look, without what may still come right: all of it in the last looks."""
+        """Return the mismatches of a late look that cannot resolve any more. In the last looks, all mismatches count."""
         if len(self._late) + 2 >= LOOKS:
             return mismatches
         if not self._settled:  # ranks that have not started yet
@@ -150,7 +151,7 @@ class PlacementMonitor:
         return [mismatch for mismatch in mismatches if mismatch.of != "policy"]
 
     def _at_end(self) -> list[proof.Mismatch]:
-        """Return what the last look shows. Of a main thread alone: its PUs and its cpuset."""
+        """Return the mismatches of the last look. For a lone main thread, only PUs and cpuset are compared."""
         if self._requested is None:
             return []
         mismatches: list[proof.Mismatch] = []

@@ -1,4 +1,4 @@
-"""What is still to do, and what an ended process is worth. Pure: the decisions of the run loop."""
+"""Decide which runs remain, and the status of an ended process. Pure decisions of the run loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_REPEATS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the user said of runs that are not ok."""
+    """The user's options for runs that are not ok."""
 
     retry_failed: bool = False
     allow_misplaced: bool = False
@@ -35,7 +35,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """What is left of a plan."""
+    """The remaining runs of a plan."""
 
     todo: list[PlannedRun]  # disturbed runs after all others
     done: int
@@ -61,7 +61,7 @@ def pending(plan: Plan, attempts: Attempts, rules: Rules) -> Pending:
 
 
 def is_pending(tried: Tried, rules: Rules) -> bool:
-    """Tell whether a run is to be started, or started again."""
+    """Return whether a run must be started, or started again."""
     if tried.status == "disturbed":
         return tried.disturbed <= MOST_REPEATS
     if counts_as_done(tried.status, allow_misplaced=rules.allow_misplaced):
@@ -70,19 +70,19 @@ def is_pending(tried: Tried, rules: Rules) -> bool:
 
 
 def counts_as_done(status: str, *, allow_misplaced: bool) -> bool:
-    """Tell whether a run of this status does not fail the sweep."""
+    """Return whether a run with this status does not fail the sweep."""
     return status in ("ok", "disturbed") or (status == "misplaced" and allow_misplaced)
 
 
 def judge(
     run: PlannedRun, outcome: Outcome, mismatches: Sequence[str] = (), disturbances: Sequence[str] = ()
 ) -> tuple[Status, str, Parsed | None]:
-    """Decide what an ended process is worth: (status, why it is not ok, what its output says).
+    """Return (status, cause, parsed output) of an ended process. The cause is "" for an ok run.
 
-    What disturbed it counts only of a run that is good otherwise: its result has no part in that.
+    A disturbance counts only for a run that is otherwise good. The result of the run has no influence on it.
 
-    Never raises: a parser that stumbles over a stranger's text has found an output that cannot be read, and the raw
-    output is kept for the parser that will be put right.
+    Never raises. If a parser fails on an unexpected text, the output counts as unreadable. The raw output is stored for
+    a corrected parser.
     """
     left = f"; could not be ended: {', '.join(outcome.unended)}" if outcome.unended else ""
     if outcome.stopped:
@@ -122,7 +122,10 @@ def judge(
 
 
 def verdict(parsed: Parsed, run: PlannedRun) -> str:
-    """Say why an output that could be read is no result, or "": a fatal flag, no figure at all, not what was asked for."""
+    """Return why a readable output is not a result, or "".
+
+    The cause is a fatal flag, no figure, or a difference from the request.
+    """
     tool = get_tool(run.tool)
     for flag in parsed.flags:
         if flag.id in tool.FATAL:
@@ -133,9 +136,10 @@ def verdict(parsed: Parsed, run: PlannedRun) -> str:
 
 
 def _cause(complaint: str, parsed: Parsed | None, *texts: str, failed: bool) -> str:
-    """Return why a run has no result, by the tool's own words and by what its output lacks.
+    """Return why a run has no result, from the tool's messages and from missing output.
 
-    A tool that failed before its first figure has a text that breaks off: the complaint follows from that, and is left out.
+    If a tool failed before its first figure, its text is incomplete. A message about that is omitted, because it is
+    only a consequence.
     """
     has_figures = parsed is not None and bool(parsed.measurements.rows)
     if failed and not (complaint and has_figures):
@@ -144,9 +148,10 @@ def _cause(complaint: str, parsed: Parsed | None, *texts: str, failed: bool) -> 
 
 
 def words(*texts: str) -> str:
-    """Return the lines that look like an error, after the first text that is not empty if it has no such line.
+    """Return the lines that look like an error, from the first text with content. Without such lines, return that text.
 
-    Of more than three lines these are the first and the last: the cause comes before a tool's usage, and after a traceback.
+    With more than three lines, only the first and the last are returned. A cause comes before a tool's usage, and after
+    a traceback.
     """
     text = next((text for text in texts if any(sign.isalnum() for sign in text)), "")
     lines = [line.strip() for line in text.splitlines() if any(sign.isalnum() for sign in line)]
@@ -189,7 +194,7 @@ _JSON: Final = '"{}'
 
 
 def error_lines(*texts: str) -> list[str]:
-    """Return the different lines of a tool's output that look like an error; JSON is no such line."""
+    """Return the lines of a tool's output that look like an error, without duplicates and without JSON lines."""
     text = _RANK_END.sub(r"\1: \2", "\n".join(map(_ends, texts)))
     lines = [line.strip() for line in text.splitlines()]
     matches = [

@@ -1,7 +1,9 @@
-"""What is to be known of the machine before the first run: a glance in `pinsweep run`, all of it in `doctor`. I/O.
+"""Find conditions of the machine to report before the first run.
 
-`orchestrator.machine.noise` and `.file_system` decide; here is read what they need, below a root folder, and what concerns the plan is
-chosen.
+`pinsweep run` takes a quick look, and `doctor` checks all. I/O.
+
+`orchestrator.machine.noise` and `.file_system` decide. This module reads their input below a root folder, and selects
+the findings for the plan.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ EXAMINE_S = 0.25
 def glance(
     runs: Sequence[PlannedRun], topology: Topology, scratch: Path, root: Path = Path("/"), kept: str = ""
 ) -> list[Finding]:
-    """Return what will disturb these runs, warnings only, and which part of the machine they have.
+    """Return the expected disturbances of these runs, only warnings, and the usable part of the machine.
 
-    Takes some milliseconds, and 0.1 s more if other processes run. `kept`: why Slurm gives the rest to no job
+    Takes some milliseconds, and 0.1 s more if other processes run. `kept` is Slurm's reason to reserve the other PUs
     (`slurm_node.describe_kept_cores`).
     """
     sys, proc = root / "sys", root / "proc"
@@ -68,7 +70,10 @@ def describe(finding: Finding) -> str:
 
 
 class PartOfMachine(UserError):
-    """This process may use only a part of the machine, and --whole-node asks for all of it. Nothing was started or written."""
+    """This process may use only a part of the machine, but --whole-node requests all of it.
+
+    Nothing was started or written.
+    """
 
     exit_status = 3
     code = "part-of-machine"
@@ -93,7 +98,7 @@ def _share(topology: Topology, kept: str) -> list[Finding]:
 
 
 def _tuning() -> list[Finding]:
-    """Return that another `run --tune` has set the machine, or has left it tuned."""
+    """Return whether another `run --tune` has tuned the machine or has left it tuned."""
     state = tuning.current()
     if state is None or (state.in_use and state.pid == os.getpid()):
         return []
@@ -106,7 +111,7 @@ def _tuning() -> list[Finding]:
 
 
 def _balanced(runs: Iterable[PlannedRun], topology: Topology) -> bool:
-    """Tell whether the kernel may move the memory of a run: there are NUMA nodes, and it is bound to none."""
+    """Return whether the kernel may move the memory of a run, because there are NUMA nodes and the memory is not bound."""
     unplaced = any(run.placement is None for run in runs)
     groups = (group for run in runs if run.placement for group in run.placement.groups)
     is_free = unplaced or any(not group.membind and not group.interleave for group in groups)

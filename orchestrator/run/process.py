@@ -1,6 +1,6 @@
-"""Have one process started, sleep until it ends or must be ended, and return how it went. I/O.
+"""Start one process, sleep until it ends or must be ended, and return its end state. I/O.
 
-Starting and ending is the watchdog's work; here is what pinsweep does meanwhile, which is to wait.
+The watchdog starts and ends the process. This module waits.
 """
 
 from __future__ import annotations
@@ -46,10 +46,13 @@ LOSES_PATIENCE = 4
 
 
 class Stop:
-    """Turns SIGINT and SIGTERM into a request that the run loop sees at its next safe point, or at once while it waits.
+    """Turns SIGINT and SIGTERM into a stop request.
 
-    A terminal or an ssh connection that goes away (SIGHUP) ends no sweep: it goes on, and nobody hears of it. A second signal changes nothing: no moment leaves a tool behind or a half-written result. One that comes again and
-    again is taken literally, wherever this process is stuck; the watchdog then cleans up.
+    The run loop sees it at its next safe point, or immediately while it waits.
+
+    The end of a terminal or an ssh connection (SIGHUP) does not stop a sweep. A second signal changes nothing, so no
+    tool and no half-written result remains. After many more signals this process ends immediately, and the watchdog
+    cleans up.
     """
 
     def __init__(self) -> None:
@@ -102,7 +105,7 @@ class Looks(Protocol):
 
 
 class _Gaps:
-    """When to look next, counted from the end of the last look: a slow host gets its pauses, too."""
+    """The time of the next look, counted from the end of the last look, so that a slow host also has pauses."""
 
     def __init__(self, looks: Looks | None) -> None:
         self.stops = 0  # of processes below the tool: ranks, workers, children of a shell
@@ -136,7 +139,7 @@ class _Gaps:
             self._check_stopped(pid)
 
     def _check_stopped(self, tool: int) -> None:
-        """Count stops (SIGSTOP) below the tool: the kernel reports only those of the tool itself to its parent."""
+        """Count stops (SIGSTOP) below the tool. The kernel reports only stops of the tool to its parent."""
         was, now = self._is_stopped, time.monotonic()
         self._is_stopped = _has_stopped_child(tool)
         if self._is_stopped:
@@ -146,7 +149,7 @@ class _Gaps:
 
 
 def _has_stopped_child(tool: int) -> bool:
-    """Tell whether one of the first MAX_CHECKED processes below the tool is stopped."""
+    """Return whether one of the first MAX_CHECKED processes below the tool is stopped."""
     processes = [tool]
     for pid in processes:
         with contextlib.suppress(OSError):  # it has ended
@@ -170,11 +173,12 @@ def run_process(
     cpus: Iterable[int] = (),
     housekeeping: Iterable[int] = (),
 ) -> Outcome:
-    """Run `argv` to its end, to its timeout or to a stop. All that it started has ended, too, when this returns.
+    """Run `argv` to its end, its timeout or a stop. All processes that it started have ended on return.
 
-    `looks` sees the tool EARLY_GAPS_S after its start and then every LOOK_EVERY_S, until it is settled, after a thread moved,
-    and when it has ended. Otherwise this process sleeps. The tool gets the mask `cpus` (none: that of this process), and the
-    watchdog waits on the CPUs `housekeeping`. Output goes to memory, never to a device that may be under test.
+    `looks` examines the tool EARLY_GAPS_S after its start and then every LOOK_EVERY_S, until it has settled. Further
+    looks follow after a thread moved, and after the end. Otherwise this process sleeps. The tool gets the mask `cpus`
+    (empty: the mask of this process). The watchdog waits on the CPUs `housekeeping`. Output goes to memory, never to a
+    device that may be under test.
     """
     cpus = cpus or os.sched_getaffinity(0)
     with in_memory() as stdout, in_memory() as stderr:
@@ -214,7 +218,7 @@ def run_process(
 
 
 def _with(answer: Answer, outcome: Outcome) -> Outcome:
-    """Add what the watchdog says of the end."""
+    """Add the watchdog's data about the end."""
     match answer:
         case Ended():
             code = None if answer.status is None else os.waitstatus_to_exitcode(answer.status)
@@ -266,9 +270,9 @@ def _wait(
 
 
 def _came_to_all(answer: Ended, stop: Stop) -> bool:
-    """Tell whether the signal that ended the tool asks this process to stop, too.
+    """Return whether the signal that ended the tool also stops this process.
 
-    A cancelled job or a host that shuts down sends it to every process. The tool may have it first: it is interrupted then,
+    A cancelled job or a host shutdown signals every process. The tool may get the signal first. Then it was interrupted
     and has not failed.
     """
     code = None if answer.status is None else os.waitstatus_to_exitcode(answer.status)

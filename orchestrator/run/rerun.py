@@ -1,8 +1,9 @@
-"""Measure chosen cells of result files again, on both sides in turns if both can be measured here. I/O.
+"""Measure selected cells of result files again, alternately for both sides if both can be measured here. I/O.
 
-Each side runs what its file records: the experiment's text, planned for this machine, and the programs of its session. Fresh runs
-go into new files. Both sides run only if their commands differ (place, option or program). If they are equal, or A is not of
-this machine in its present state, only B runs, and its fresh runs are compared with A's stored runs.
+Each side runs the content of its file: the experiment's text, planned for this machine, and the programs of its
+session. Fresh runs go into new files. Both sides run only if their commands differ (place, option or program). Only B
+runs if the commands are equal, or if A is from another machine or state. Then B's fresh runs are compared with A's
+stored runs.
 """
 
 from __future__ import annotations
@@ -144,7 +145,10 @@ def run_again(
     rules: Rules = Rules(),  # noqa: B008 (frozen)
     on_event: OnEvent = lambda _: None,
 ) -> Fresh:
-    """Start the fresh runs, each committed to a new file of its side in `folder` when it ends. Raises Stopped on a stop before that."""
+    """Start the fresh runs, and commit each run to a new file of its side in `folder`.
+
+    Raises Stopped for a stop before that.
+    """
     first_runs, runs = (tuple(run for _, run in some) for some in (rerun.warm_ups, rerun.runs))
     plan = Plan(runs=runs, cells=(), skipped=(), seed=rerun.seed, warm_ups=first_runs)
     paths = _names(folder, rerun.outputs)
@@ -188,7 +192,7 @@ def _names(folder: Path, outputs: Iterable[Output]) -> dict[Output, Path]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """A compared file, as far as measuring again needs it."""
+    """The data of a compared file for a new measurement."""
 
     path: Path
     session: Session  # the last one
@@ -217,10 +221,10 @@ def prepare_again(
     warm_up: bool = True,
     tune: bool = False,
 ) -> Rerun:
-    """Plan the fresh runs of some cells, with a warm-up of each program of a side. `folder` is for the fresh files.
+    """Plan the fresh runs of some cells, with a warm-up of each program per side. `folder` is for the fresh files.
 
-    Raises UserError if B cannot be measured here: it is of another host, or of this host in another state; and for a
-    cell that writes to a device that `allow_write` does not name.
+    Raises UserError if B is from another host, or from another state of this host. Raises UserError for a cell that
+    writes to a device that is not in `allow_write`.
     """
     if scratch is not None and not scratch.is_dir():
         cause = f"{scratch} is not a directory"
@@ -283,7 +287,7 @@ def _open(path: Path, point_ids: Container[str]) -> _Source:
 
 
 def _obstacle(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return why a file's cells cannot be measured again as they were, and what to do; None if they can. Pure."""
+    """Return why a file's cells cannot be measured again in the same way, and the next step. None if they can. Pure."""
     host = platform.node()
     if not source.experiments:
         return "it holds captured output, and no experiment", "`pinsweep run` makes a file that has one"
@@ -302,7 +306,7 @@ def _obstacle(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] | No
 def _plan(
     source: _Source, wanted: Mapping[str, int], scratch: Path, allow_write: Sequence[str], seed: int
 ) -> _Planned:
-    """Plan the wanted cells (point_id → repeats) of a file with the programs of its session."""
+    """Return the plan of selected cells (point_id → repeats) of a file, with the programs of its session."""
     experiments = _narrowed(source, wanted)
     machine = survey(experiments, scratch=scratch, allow_write=allow_write, recorded=source.session.programs)
     past = timings.load()
@@ -336,7 +340,9 @@ def _plan(
 
 
 def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, str]:
-    """Return point_id → why its command or MPI must not start: not the recorded program, or one that others could have written."""
+    """Return point_id → the reason not to start its command or MPI: a changed program, or one that other users can
+    write.
+    """
     sums: dict[str, str] = {}
     reasons = {}
     for run in runs:
@@ -351,7 +357,9 @@ def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, st
 
 
 def _narrowed(source: _Source, wanted: Mapping[str, int]) -> tuple[Experiment, ...]:
-    """Return the experiments of the wanted cells: only their sweeps, by the names they had, with the repeats wanted."""
+    """Return the experiments with only the sweeps of the selected cells, under the same names, with the requested
+    repeats.
+    """
     repeats: dict[str, dict[str, int]] = {}  # experiment → sweep → repeats
     for point_id, number in wanted.items():
         stored = source.cells[point_id]
@@ -426,7 +434,7 @@ def _in_turns(
 
 
 def _start(side: _Planned, cell: str) -> tuple[object, ...]:
-    """Return what is started for a cell; equal programs are equal wherever they are installed."""
+    """Return the start command of a cell in comparable form. Equal programs are equal at any path."""
     run = side.runs[cell, 1]
     program = side.prepared.machine.programs.get(run.tool)
     if not isinstance(program, Program):

@@ -1,8 +1,8 @@
-"""A plan against the result file that it continues: are the runs to come repeats of the stored cells? Pure.
+"""Match a plan with the result file that it continues: decide whether new runs are repeats of the stored cells. Pure.
 
-Repeats of a cell run on the same PUs and memory with the same arguments. The cells of a sweep are measured on one machine in one
-state, with the same programs. Anything else is refused, or begins new cells (`--as-new`): their option AS_NEW names the
-difference, so the same command in the same setting finds these cells again.
+Repeats of a cell run on the same PUs and memory with the same arguments. The cells of a sweep are measured on one
+machine in one state, with the same programs. Other runs are refused, or become new cells with `--as-new`. The option
+AS_NEW of a new cell has the difference, so the same command in the same setting finds the cell again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the runs to come will be measured with."""
+    """The measuring conditions of the new runs."""
 
     host: str
     facts: Mapping[str, Any]
@@ -47,10 +47,10 @@ class Setting:
 def continued(
     plan: Plan, held: Held, now: Setting, *, is_pending: Callable[[PlannedRun], bool], as_new: bool
 ) -> Plan:
-    """Return the plan with the runs in the cells that they belong to: stored ones, or new ones.
+    """Return the plan with its runs in their cells, stored or new.
 
-    Raises UserError for runs to come that would be repeats of a cell, or cells of a sweep, measured in another setting, unless
-    `as_new` is set; and if the file is another machine's.
+    Raises UserError if new runs would repeat a cell, or extend a sweep, in another setting without `as_new`. Raises
+    UserError if the file is from another machine.
     """
     _refuse_other_machines(held, now)
     plan = as_known(plan, held.cells, held.conditions)
@@ -83,7 +83,7 @@ def continued(
 
 
 class _Before:
-    """What a file's sessions measured: conditions by cell, sessions by sweep, without cells of `--as-new`."""
+    """The content of a file's sessions: conditions by cell and sessions by sweep, without `--as-new` cells."""
 
     def __init__(self, held: Held, now: Setting) -> None:
         first = {cell.point_id: cell for cell in held.cells if AS_NEW not in cell.options}
@@ -107,7 +107,7 @@ class _Before:
         }
 
     def differences(self, run: PlannedRun) -> Iterator[Difference]:
-        """Yield what differs from the stored runs of a run's cell, and from the machine and programs of its sweep's sessions."""
+        """Yield the differences from the stored runs of a run's cell, and from the machine and programs of its sweep."""
         cell = f"{run.sweep} {run.cell.describe()}".rstrip()
         for conditions in self._cells.get(run.cell.point_id, ()):
             words, then = (_arguments(run.tool, argv) for argv in (run.argv, conditions.argv))
@@ -129,7 +129,9 @@ class _Before:
 
 
 def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]) -> Plan:
-    """Return the plan with the cells that a file holds in another spelling (`4k`, `4096`) as the file has them."""
+    """Return the plan with cells in the spelling of the file, for cells that the file has in another spelling (`4k`,
+    `4096`).
+    """
     measured = {c.point_id: c for c in conditions}
     planned = {cell.point_id: cell for cell in plan.cells}
     sweeps = {cell.sweep for cell in plan.cells}
@@ -153,7 +155,7 @@ def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]
 
 
 def _in_cells(plan: Plan, others: Mapping[str, Cell]) -> Plan:
-    """Return the plan with the runs of some cells (by point_id) in others, and the aliases of these cells."""
+    """Return the plan with the runs of some cells (by point_id) moved to other cells, with the aliases of these cells."""
     if not others:
         return plan
     runs = tuple(dataclasses.replace(run, cell=others.get(run.cell.point_id, run.cell)) for run in plan.runs)
@@ -184,12 +186,15 @@ def _groups(placement: Placement | None) -> tuple[object, ...]:
 
 
 def _arguments(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command that decide what is measured: paths (of programs, of scratch) may differ tomorrow."""
+    """Return the words of a command that affect the result.
+
+    Paths (programs, scratch) are excluded, because they may change.
+    """
     return canonical_words(tool, [word for word in argv if "/" not in word])
 
 
 def _programs(run: PlannedRun, session: Session, now: Setting) -> Iterator[Difference]:
-    """Yield the programs of a run whose checksum differs from that of an earlier session."""
+    """Yield the programs of a run with a checksum that differs from an earlier session."""
     before, present = session.programs.get(run.tool, {}), now.programs.get(run.tool, {})
     pairs = [(str(present.get("name")), before, present)]
     pairs += [(name, *(p.get("files", {}).get(name, {}) for p in (before, present))) for name in run.files]

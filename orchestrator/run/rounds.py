@@ -1,6 +1,6 @@
-"""`repeats: auto`: which cells get a further run; and how long a sweep will still take. Pure.
+"""Select the cells with `repeats: auto` for a further run, and estimate the remaining time of a sweep. Pure.
 
-The file decides, not the call: a stopped sweep continues where it was, and a settled cell stays as it is.
+The file decides, not the call. A stopped sweep continues, and a settled cell does not change.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Leading: TypeAlias = "Callable[[Cell, Sequence[Parsed]], Sequence[float]]"
 
 
 def unknown(cell: Cell, _: Sequence[Parsed]) -> Sequence[float]:
-    """Raise ValueError: the `Leading` of callers whose sweeps have a fixed number of repeats."""
+    """Raise ValueError. This is the `Leading` for sweeps with a fixed number of repeats."""
     raise ValueError(f"no number of {cell.tool} to settle by")
 
 
 def with_begun(plan: Plan, attempts: Attempts) -> Plan:
-    """Return the plan with the further runs that a file holds attempts of, after its own runs."""
+    """Return the plan and then the further runs that already have attempts in the file."""
     if not plan.more:
         return plan
     last, planned, first = (
@@ -51,10 +51,10 @@ def next_round(
     sweeps: Mapping[str, Sweep],
     rules: Rules,
 ) -> Plan:
-    """Return the plan of one more run for each cell that has done its planned runs and has not settled.
+    """Return a plan with one more run for each cell that has done its planned runs and has not settled.
 
     values: point_id → the leading number of each good run. A cell without good runs gets another run only if it was
-    disturbed: a later run may be quiet.
+    disturbed, because a later run may be undisturbed.
     """
     first, last = _first_runs(plan), _last_repeats(attempts)
     once = dataclasses.replace(rules, retry_failed=False)  # a repeated failure is no reason to wait
@@ -82,14 +82,14 @@ def _first_runs(plan: Plan) -> dict[str, PlannedRun]:
 
 
 def _last_repeats(keys: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return point_id → its highest repeat."""
+    """Return point_id → the highest repeat of the cell."""
     return dict(sorted(keys, key=lambda key: key[1]))
 
 
 class Progress:
-    """Counts the runs of a sweep over all its rounds, and estimates the time for the rest.
+    """Count the runs of a sweep over all its rounds, and estimate the remaining time.
 
-    A run takes what the plan says, times how far the plan was off for the runs of its sweep, else of its tool.
+    The estimate of a run is the plan's estimate, corrected by earlier runs of its sweep or, without them, of its tool.
     """
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Progress:
             self._left[run.tool, run.sweep] += run.estimate_s
 
     def end(self, run: PlannedRun, seconds: float) -> None:
-        """Take a run off that took `seconds`, its preparation included."""
+        """Subtract a run that took `seconds`, with its preparation."""
         kind = run.tool, run.sweep
         self._left[kind] -= run.estimate_s
         self._planned[kind] += run.estimate_s

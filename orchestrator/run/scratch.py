@@ -1,8 +1,8 @@
-"""The scratch folder: made, filled, bounded and removed by pinsweep, and by nobody else. I/O.
+"""Make, fill, limit and remove the scratch folder. I/O.
 
-The folder is recognised by a marker file, which is also its lock. A folder without the marker is not ours and is
-never written to or removed. When this process is killed, the watchdog removes the folder after it has ended the tool;
-it holds the lock, too, so the next pinsweep waits until the folder is gone. It is there before the folder is.
+A marker file identifies the folder and is also its lock. pinsweep never writes to or removes a folder without the
+marker. If this process is killed, the watchdog ends the tool and then removes the folder. The watchdog holds the lock
+too, so the next pinsweep waits until the folder is removed. The watchdog starts before the folder is made.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _PATIENCE_S = 1.0
 
 
 class Stopped(Exception):
-    """A stop was requested before a run was started: while scratch files were written, or others were waited for."""
+    """A stop was requested before the start of a run, while pinsweep wrote scratch files or waited for other sweeps."""
 
 
 class Claim:
-    """The word of this process, while it plans, which scratch folder it is going to use: two sweeps that start in the same instant see
-    it, and nothing of it is left after a kill -9. Use as a context manager.
+    """A claim to a scratch folder while this process plans.
 
-    It is the name of an abstract socket (unix(7)), which one process at a time can have. Who does not see it, in another container or
-    on another host, is kept out by the folder's lock.
+    Sweeps that start at the same time see the claim, and kill -9 removes it. Use as a context manager. The claim is the
+    name of an abstract socket (unix(7)), which only one process can have. A process in another container or on another
+    host does not see the claim, but the lock of the folder keeps it out.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Claim:
         self._name.close()
 
     def take(self, folder: Path) -> bool:
-        """Claim a folder for good; False if somebody uses it, or has claimed it."""
+        """Claim a folder. Return False if another process uses or claims it."""
         if not is_free(folder):
             return False
         digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
@@ -120,7 +120,7 @@ class Scratch:
             self._unsynced = False
 
     def settle(self, writes: Iterable[Write]) -> None:
-        """Sync what a run wrote to the device before the next one starts, and forget files that it changed."""
+        """Sync the written files of a run before the next run starts, and forget changed files."""
         for write in writes:
             self._unsynced = True
             path = Path(write.path)
@@ -141,7 +141,7 @@ class Scratch:
                 path.unlink(missing_ok=True)
 
     def _make_room(self, file: ScratchFile, wanted: tuple[ScratchFile, ...]) -> None:
-        """Remove the file as it was, then files that this run does not need, until it fits."""
+        """Remove the old file, and then unneeded files until the new file fits."""
         self.remove((file,))
         others = [made for made in self._made.values() if made not in wanted]
         while (free := free_bytes(self.path)) is not None and file.size_bytes > free:
@@ -152,7 +152,7 @@ class Scratch:
 
 
 def _fill(path: Path, size_bytes: int, stop: Stop) -> None:
-    """Write `size_bytes` that neither compress nor repeat, and force them to the device."""
+    """Write `size_bytes` of incompressible data, and sync them to the device."""
     block = os.urandom(min(_CHUNK_BYTES, max(1, size_bytes)))
     with path.open("xb") as file:
         written = 0
@@ -167,8 +167,10 @@ def _fill(path: Path, size_bytes: int, stop: Stop) -> None:
 
 
 def _is_whole(path: Path, file: ScratchFile) -> bool:
-    """Tell whether what was made has its length and no holes, whatever tools were told to leave alone; never of a folder, which
-    has to be empty."""
+    """Return whether a file has its full length and no holes, even if a tool changed it.
+
+    False for a folder, which must be empty.
+    """
     if file.folder or not path.is_file():
         return False
     if file.text is not None or not file.size_bytes:
@@ -183,7 +185,10 @@ def _is_whole(path: Path, file: ScratchFile) -> bool:
 
 
 def _sync_file_system(path: Path) -> None:
-    """Write back all that the file system of `path` holds back, metadata included. Errors may be of anybody's file: they are ignored."""
+    """Write back all cached data of the file system of `path`, with metadata.
+
+    Errors are ignored, because they may concern other files.
+    """
     import ctypes
 
     _with_file(path, ctypes.CDLL(None).syncfs, os.O_DIRECTORY)
@@ -202,7 +207,7 @@ def _with_file(path: Path, function: Callable[[int], object], flags: int) -> Non
 
 
 def uses_scratch(runs: Iterable[PlannedRun]) -> bool:
-    """Whether a run needs files of the scratch folder, starts in it, or writes what is to be synced there. Pure."""
+    """Return whether a run needs files of the scratch folder, starts in it, or writes files to sync there. Pure."""
     return any(run.scratch or run.cwd or run.writes for run in runs)
 
 
@@ -216,11 +221,11 @@ def open_scratch(
     on_orphaned: Callable[[], None] = lambda: None,
     wanted: bool = True,
 ) -> Iterator[Scratch]:
-    """Start the watchdog, make and lock the folder, remove it at the end; unless it is `wanted`, the watchdog alone.
+    """Start the watchdog, make and lock the folder, and remove it at the end. If not `wanted`, only start the watchdog.
 
-    The watchdog holds the descriptors `keep` and the folder's lock. When this process has been killed and the tool has ended,
-    it does `on_orphaned` and removes the folder. Waits while another pinsweep uses the folder. Raises UserError if the folder
-    is not ours, PinsweepError if there is no watchdog, Stopped on a stop while waiting.
+    The watchdog holds the descriptors `keep` and the folder's lock. After this process was killed and the tool has
+    ended, the watchdog calls `on_orphaned` and removes the folder. Waits while another pinsweep uses the folder. Raises
+    UserError for a foreign folder, PinsweepError without a watchdog, and Stopped for a stop during the wait.
     """
 
     def clear() -> None:
@@ -263,7 +268,7 @@ def open_scratch(
 
 
 def _lock(path: Path, stop: Stop | None, on_event: OnEvent) -> int:
-    """Make the folder and lock its marker; return the descriptor. Raises Stopped, UserError."""
+    """Make the folder, lock its marker, and return the descriptor. Raises Stopped, UserError."""
     waited = False
     try:
         while stop is None or stop.requested is None:
@@ -293,7 +298,7 @@ def _lock(path: Path, stop: Stop | None, on_event: OnEvent) -> int:
 
 
 def _marked(path: Path, lock: int) -> int:
-    """Write into the locked marker what it is; return its descriptor."""
+    """Write the identity into the locked marker, and return its descriptor."""
     try:
         os.truncate(lock, 0)
         os.pwrite(lock, _marker_text().encode(), 0)
@@ -305,7 +310,10 @@ def _marked(path: Path, lock: int) -> int:
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether the folder is empty, or bears our marker with our words in it, be it of another machine. Raises OSError without one."""
+    """Return whether the folder is empty, or has a marker from pinsweep, also from another machine.
+
+    Raises OSError without a folder.
+    """
     try:
         words, _, machine = safe_files.head(path / SCRATCH_MARKER).decode().partition(f"{SCRATCH_MACHINE} ")
         return words in ("", MARKER_TEXT) and not re.search(r"[^0-9a-f\n]", machine)
@@ -318,7 +326,7 @@ def _marker_text() -> str:
 
 
 def _remove(path: Path) -> None:
-    """Remove the folder, the marker last; nothing of one without a marker. Raises OSError where something stays."""
+    """Remove a folder with a marker. The marker is last. Raises OSError if a file remains."""
     if not (path / SCRATCH_MARKER).exists():
         return
     _clear(path)
@@ -328,14 +336,14 @@ def _remove(path: Path) -> None:
 
 
 def _clear(path: Path) -> None:
-    """Remove all but the marker, and follow no link. Raises OSError where something stays."""
+    """Remove all files except the marker, without following links. Raises OSError if a file remains."""
     for entry in path.iterdir():
         if entry.name != SCRATCH_MARKER:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
 def _remove_orphaned(path: Path) -> None:
-    """Remove the folder of a pinsweep that was killed at any moment, unless another one has it by now."""
+    """Remove the folder of a killed pinsweep, unless another pinsweep has it now."""
     with contextlib.suppress(OSError, UserError):
         refuse_shared(path)
         if not _is_ours(path) or not is_of_this_machine(path / SCRATCH_MARKER):
@@ -351,7 +359,7 @@ def _remove_orphaned(path: Path) -> None:
 
 
 def _remove_empty(path: Path) -> None:
-    """Remove the folder and the one above it that pinsweep's default makes, as far as they are empty."""
+    """Remove the folder and its default parent folder, if they are empty."""
     with contextlib.suppress(OSError):
         path.rmdir()
     if path.parent.name == SCRATCH_ROOT:

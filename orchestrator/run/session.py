@@ -1,6 +1,6 @@
-"""One `pinsweep run`: prepare, open the result file, record who runs where with what, execute. I/O.
+"""Do one `pinsweep run`: prepare, open the result file, record machine, programs and cells, execute. I/O.
 
-`plan` walks the first half of it: what only a run needs (processes, SQLite) is imported where it is used.
+`plan` shares the first half. So modules for runs only (processes, SQLite) are imported inside functions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CACHE_DROPPED: Final = "dropped before each run on files"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What is left when `run_experiments` returns."""
+    """The state when `run_experiments` returns."""
 
     path: Path
     prepared: Prepared
@@ -73,9 +73,9 @@ def run_experiments(
 ) -> Finished:
     """Run experiment files into one result file, new or continued.
 
-    The order's seed is the one given, else the file's own, else a new one. `leading` gives the number by which a cell with
-    `repeats: auto` settles. `keep_reasons` makes a result file even if no cell can run. The other options are those of
-    `pinsweep run`. Raises PartOfMachine, and UserError for every mistake before anything is started or written.
+    The seed of the order is the given seed, the seed of the file, or a new seed. `leading` returns the number by which
+    a cell with `repeats: auto` settles. `keep_reasons` makes a result file even if no cell can run. The other options
+    are the options of `pinsweep run`. Raises PartOfMachine, and UserError for every mistake before a start or a write.
     """
     from orchestrator.run import execute, tuning
     from orchestrator.run.events import Begun, Summary
@@ -162,9 +162,10 @@ def ready_machine(
     tune: bool = False,
     on_event: OnEvent,
 ) -> Iterator[tuple[Scratch, Tuning]]:
-    """Wait for other sweeps on the cores of some runs, tune the machine, open the scratch `folder`; put all back at the end.
+    """Wait for other sweeps on the runs' cores, tune the machine, open the scratch `folder`, and restore all at the
+    end.
 
-    To tune, sweeps on any core are waited for. Raises Stopped on a stop meanwhile, UserError.
+    To tune, wait for sweeps on any core. Raises Stopped for a stop during the wait, UserError.
     """
     from orchestrator.run import tuning
     from orchestrator.run.events import Tuned
@@ -230,9 +231,9 @@ def _left_to_do(
     leading: Leading,
     expected: Mapping[str, str],
 ) -> tuple[Prepared, Pending, Plan]:
-    """Return what is prepared as the result file continues it, what is left of it, and one more run of each unsettled cell.
+    """Return the continued preparation, the remaining runs, and one more run of each unsettled cell.
 
-    `expected`: facts of the machine that --tune and --drop-caches will change. Raises UserError as `resume.continued`.
+    `expected`: machine facts that --tune and --drop-caches will change. Raises UserError as `resume.continued` does.
     """
     if options.topology is None:
         prepared = _continued(prepared, result, options.as_new, rules, expected)
@@ -244,7 +245,7 @@ def _left_to_do(
 def _continued(
     prepared: Prepared, result: ResultFile, as_new: bool, rules: Rules, expected: Mapping[str, str]
 ) -> Prepared:
-    """Return what is prepared with its runs in the cells of a result file that they belong to."""
+    """Return the preparation with its runs in the matching cells of a result file."""
     from orchestrator.run import resume
 
     sessions = result.sessions()
@@ -269,7 +270,7 @@ def _continued(
 
 
 def _further(prepared: Prepared, result: ResultFile, rules: Rules, leading: Leading) -> Plan:
-    """Return one more run of each cell that may go on and has not settled by what the file holds."""
+    """Return one more run of each unsettled cell in the file that may have further runs."""
     plan = prepared.plan
     if not plan.more:
         return dataclasses.replace(plan, runs=(), warm_ups=())
@@ -289,7 +290,10 @@ def _with_warm_ups(prepared: Prepared, todo: Sequence[PlannedRun], options: Plan
 
 
 def _mixed(result: ResultFile, rules: Rules) -> str:
-    """Return the warning that disturbed runs of earlier calls count, or do not, unlike those to come; "" if there are none."""
+    """Return a warning if disturbed runs of earlier calls count and new disturbed runs do not, or the reverse.
+
+    Otherwise "".
+    """
     if rules.allow_disturbed:
         tries = result.attempts().values()
         number = sum(tried.status == "disturbed" and not is_pending(tried, rules) for tried in tries)
@@ -309,7 +313,10 @@ def begin(
     seed: int,
     facts: Mapping[str, str],
 ) -> int:
-    """Record a session and its plan: which machine, which programs, which cells. Returns its number. `facts` are added to the machine's."""
+    """Record a session and its plan (machine, programs, cells), and return its number.
+
+    `facts` are added to the machine's facts.
+    """
     session = result.begin_session(
         started_utc=now_utc(),
         version=version,
@@ -329,7 +336,7 @@ def _digest(experiment: Experiment) -> str:
 
 
 def _files_of(prepared: Prepared, result: Path) -> dict[str, Any]:
-    """Return the file systems of the result file and of the scratch folder, and the sweeps that work on files there."""
+    """Return the file systems of the result file and the scratch folder, and the sweeps with files there."""
     from orchestrator.machine import file_system
 
     on_files = {run.sweep for run in prepared.plan.runs if any(f.size_bytes or f.folder for f in run.scratch)}
@@ -338,7 +345,7 @@ def _files_of(prepared: Prepared, result: Path) -> dict[str, Any]:
 
 
 def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
-    """Return what is recorded of each program, by tool."""
+    """Return the recorded facts of each program, by tool."""
     files: dict[str, dict[str, dict[str, str]]] = {}
     for tool, name, path in {(run.tool, *item) for run in prepared.plan.runs for item in run.files.items()}:
         files.setdefault(tool, {})[name] = {"path": path, "sha256": checksum(path)}
@@ -393,7 +400,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
 
 
 def _seed_of(path: Path | None) -> int | None:
-    """Return the seed of the first session of a result file; None without a file or session."""
+    """Return the seed of the first session in a result file. None without a file or a session."""
     with _open_begun(path) as result:
         sessions = result.sessions() if result else ()
     return sessions[0].seed if sessions else None
@@ -401,7 +408,7 @@ def _seed_of(path: Path | None) -> int | None:
 
 @contextlib.contextmanager
 def _open_begun(path: Path | None) -> Iterator[ResultFile | None]:
-    """Open the result file that is to be continued; None if there is none yet."""
+    """Open an existing result file to continue, or return None."""
     if path is None:
         yield None
         return
@@ -412,9 +419,11 @@ def _open_begun(path: Path | None) -> Iterator[ResultFile | None]:
 
 
 def file_of_this_machine(folder: Path, names: Iterable[str]) -> Path:
-    """Return the result file of some experiments in a folder that many hosts share: EXPERIMENT@HOST.db, the same each time.
+    """Return the result file of some experiments in a folder that many hosts share: EXPERIMENT@HOST.db, always the
+    same.
 
-    If that holds runs of another machine of this name, EXPERIMENT@HOST-2.db, -3 … An unreadable file is ours: `run` says why.
+    If this file has runs of another machine with the same name, the next names are EXPERIMENT@HOST-2.db, -3 … An
+    unreadable file counts as a file of this machine, because `run` then reports the error.
     """
     name = measured_here(names)
     here = {"network_cards": identity.cards()}

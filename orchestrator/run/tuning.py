@@ -1,10 +1,11 @@
-"""`run --tune`: set what makes numbers vary while a sweep lasts, and put it back, whatever happens. I/O but for `facts_after`.
+"""Change settings of the machine for `run --tune`, and always restore them. I/O, except `facts_after`.
 
-It sets the frequency governor (performance) and automatic NUMA balancing (off). Turbo and huge pages change what is measured, and
-no written value puts a service back: they stay.
+--tune sets the frequency governor (performance) and automatic NUMA balancing (off). Turbo and huge pages would change
+the measured quantity, and services cannot be restored by writing a value. So --tune does not change them.
 
-A state file holds the old values before anything is changed. Its lock belongs to the run or to its watchdog, which puts back when
-pinsweep was killed. `doctor --restore` puts back what an unlocked file names. A restart of the machine undoes the settings and /run.
+A state file has the old values before any change. The run or its watchdog holds the lock on this file, and the watchdog
+restores the values if pinsweep was killed. `doctor --restore` restores the values of an unlocked file. A reboot resets
+the settings and /run.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What a state file says, and whether a run still uses it."""
+    """The content of a state file, and whether a run still uses it."""
 
     pid: int
     since: str
@@ -65,7 +66,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """The machine as `tuned` has set it."""
+    """The machine after `tuned` changed it."""
 
     changes: tuple[Change, ...] = ()
     keep: tuple[int, ...] = ()  # descriptors for the watchdog
@@ -84,7 +85,7 @@ def facts_after(changes: Iterable[Change]) -> dict[str, str]:
 
 
 def needed(root: Path = ROOT) -> tuple[Change, ...]:
-    """Return what --tune would change now. Raises UserError if it could not: no rights, no such governor."""
+    """Return the changes that --tune would make now. Raises UserError without the rights, or without the governor."""
     hint = "leave --tune out"
     changes = []
     for path in sorted(root.glob(_POLICIES)):
@@ -106,9 +107,11 @@ def needed(root: Path = ROOT) -> tuple[Change, ...]:
 
 @contextlib.contextmanager
 def tuned(file: Path, say: Callable[[str], None] = lambda _: None, root: Path = ROOT) -> Iterator[Tuning]:
-    """Change what is `needed`, and put it back at the end; first put back what a killed run left. `say` gets a line of each.
+    """Make the changes in `needed`, and undo them at the end.
 
-    Raises UserError, with nothing changed, if that is impossible.
+    First restore after a killed run. `say` gets one line per action.
+
+    Raises UserError, without any change, if this is impossible.
     """
     path = _path()
     needed(root)
@@ -145,7 +148,7 @@ def tuned(file: Path, say: Callable[[str], None] = lambda _: None, root: Path = 
 
 
 def current() -> State | None:
-    """Return the run that has tuned this machine, or has left it tuned; None if there is none."""
+    """Return the run that has tuned this machine or has left it tuned, or None."""
     path = _path()
     try:
         state = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -166,9 +169,9 @@ def current() -> State | None:
 
 
 def restore(root: Path = ROOT) -> tuple[str, tuple[str, ...]]:
-    """Put back what a killed run left; return as text what was put back, and what was not.
+    """Restore the settings after a killed run. Return the restored and the remaining settings as text.
 
-    Raises UserError without rights, and while the run is still at work.
+    Raises UserError without the rights, and while the run is active.
     """
     if current() is None:
         return "nothing to put back", ()
@@ -199,7 +202,10 @@ def _apply(change: Change, root: Path) -> None:
 
 
 def _put_back(changes: Sequence[Change], root: Path) -> list[str]:
-    """Put back what still has our value; return what was not put back, and why. Somebody else's value stays."""
+    """Restore settings that still have pinsweep's value.
+
+    Return the remaining settings with reasons. Later values from other programs do not change.
+    """
     trouble = []
     for change in reversed(changes):
         path = root / change.path
@@ -239,7 +245,7 @@ def _path() -> Path:
 
 
 def _hold(path: Path) -> int:
-    """Make and lock the state file. Raises UserError if another run has it, or others could have written it."""
+    """Make and lock the state file. Raises UserError if another run has it, or if another user could have written it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = lockfile.acquire(path)
@@ -259,7 +265,7 @@ def _hold(path: Path) -> int:
 
 
 def _refuse_foreign(descriptor: int, path: Path) -> None:
-    """Raise UserError for a state file that is not a file of this user's or of root's alone."""
+    """Raise UserError for a state file that other users than this user and root can write."""
     status = os.fstat(descriptor)
     mine = status.st_uid in (0, os.geteuid()) and status.st_nlink == 1 and not status.st_mode & 0o022
     if not stat.S_ISREG(status.st_mode) or not mine:
@@ -282,7 +288,7 @@ def _write(descriptor: int, file: Path, changes: Sequence[Change]) -> None:
 
 
 def _changes(descriptor: int) -> tuple[Change, ...]:
-    """Return the changes in a state file; () if it was cut short, or names files or values that --tune never sets."""
+    """Return the changes in a state file. Empty for an incomplete file, and for files or values that --tune never sets."""
     try:
         changes = tuple(Change(**raw) for raw in json.loads(_text(descriptor))["changes"])
         if all(

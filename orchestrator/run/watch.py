@@ -1,4 +1,4 @@
-"""Reads the machine's counters around each run, and has `orchestrator.run.disturbance` judge them. I/O."""
+"""Read the machine's counters before and after each run, for `orchestrator.run.disturbance`. I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from parsers.units import size_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the counters show of a run."""
+    """The counters of a run, and the disturbances."""
 
     reasons: tuple[Reason, ...] = ()
     counters: dict[str, Any] = field(default_factory=dict)  # as the result file stores them
@@ -31,7 +31,9 @@ class Evidence:
 
 
 class Watch:
-    """`begin` right before a run starts, `end` right after it. Nothing is read while the run lasts."""
+    """Read the counters. Call `begin` right before a run starts and `end` right after it. There are no reads during a
+    run.
+    """
 
     def __init__(self, counters: Counters, topology: Topology) -> None:
         self._counters = counters
@@ -70,7 +72,7 @@ class Watch:
         return Evidence(reasons=matches, counters=stored(changes, watched, matches), out_of_memory=killed)
 
     def _disks(self, run: PlannedRun) -> Iterator[Disk]:
-        """Yield the disks of a run's files, and the devices that its command names."""
+        """Yield the disks of a run's files, and the devices in its command."""
         paths = [file.path for file in run.scratch if file.text is None]
         paths += [write.path for write in run.writes]
         paths += [value for word in run.argv if (value := word.rpartition("=")[2]).startswith("/dev/")]
@@ -80,7 +82,7 @@ class Watch:
 
 
 def out_of_memory(outcome: Outcome, kills: float | None, memory: cgroups.Memory | None) -> str:
-    """Return why a failed run failed if the kernel killed one of its processes for memory, else "". `kills`: None if not counted."""
+    """Return the reason of a failed run if the kernel killed a process for memory, or "". `kills`: None if not counted."""
     if not kills and not (kills is None and outcome.signal == signal.SIGKILL and memory):
         return ""
     limit = f" (limit {size_text(memory.limit)})" if memory else ""
@@ -88,7 +90,7 @@ def out_of_memory(outcome: Outcome, kills: float | None, memory: cgroups.Memory 
 
 
 def neighbours(topology: Topology, placement: Placement) -> tuple[int, ...]:
-    """Return the other CPUs of the NUMA nodes that a run computes on or has its memory on."""
+    """Return the other CPUs of the NUMA nodes with the run's CPUs or memory."""
     cpus = frozenset(placement.cpus)
     nodes = {topology.node_of.get(cpu) for cpu in cpus}
     nodes |= {node for group in placement.groups for node in (*group.membind, *group.interleave)}

@@ -1,6 +1,6 @@
-"""The watchdog: a process that starts every tool, sees it end, and leaves nothing of it behind. I/O.
+"""Start the watchdog process, which starts and ends every tool and cleans up after it. I/O.
 
-It is forked once, sleeps, and adopts what is orphaned below it, so that all that a tool ever starts stays below it:
+The watchdog is forked once and sleeps. It adopts orphans below it, so that all processes of a tool remain below it:
 
     pinsweep ── watchdog ── tool ── whatever the tool starts, however it hides
 
@@ -8,7 +8,7 @@ It is forked once, sleeps, and adopts what is orphaned below it, so that all tha
     the watchdog is killed   pinsweep adopts the tree and ends it; the next run gets a new watchdog
     both at once             the tool's process group is killed by the kernel (see `_Tripwire`)
 
-Its own side, and the messages, are in `orchestrator.run.watchdog_process`.
+`orchestrator.run.watchdog_process` has the code of the watchdog and the messages.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ANSWER_S = GRACE_S + EXIT_S + 10.0
 
 
 class Watchdog:
-    """The watchdog as pinsweep sees it.
+    """The watchdog process, as pinsweep controls it.
 
-    `keep` are descriptors that it holds for as long as it lives, `hold` adds one that it holds until the tool has ended;
-    `on_orphaned` is what it does last, after that, when pinsweep has died. One tool runs at a time: `busy`, until it has ended.
-    Which process that is stands in shared memory, so that a start wakes nobody.
+    The watchdog holds the descriptors `keep` for its lifetime. `hold` adds a descriptor until the tool has ended. After
+    pinsweep has died, the watchdog calls `on_orphaned` last. One tool runs at a time, and `busy` is true until it has
+    ended. The pid of the tool is in shared memory, so a start wakes no process.
     """
 
     def __init__(self, *, keep: Iterable[int] = (), on_orphaned: Callable[[], None] = lambda: None) -> None:
@@ -100,7 +100,7 @@ class Watchdog:
 
     @property
     def tool(self) -> int:
-        """The process that is the tool, or becomes it; 0: none runs."""
+        """Return the process of the tool, also before exec. 0 if no tool runs."""
         (pid,) = TOOL.unpack_from(self._shared)
         return int(pid)
 
@@ -115,11 +115,11 @@ class Watchdog:
         housekeeping: Iterable[int] = (),
         last_look: bool = False,
     ) -> None:
-        """Ask for a tool to be started; the answer is `Refused`, or `Ended` when that is so.
+        """Request the start of a tool. The answer is `Refused`, or `Ended` after the end.
 
-        It gets the environment that this process had when the watchdog was forked, with LC_ALL=C and `env` in it,
-        descriptors `outputs` as stdout and stderr, and the mask `cpus`. The watchdog itself waits on the CPUs
-        `housekeeping`; none: on the same ones. With `last_look` the end is told with where the tool then was.
+        The tool gets the environment of this process at the fork of the watchdog, with LC_ALL=C and `env`. It gets the
+        descriptors `outputs` as stdout and stderr, and the mask `cpus`. The watchdog waits on the CPUs `housekeeping`
+        (empty: the same CPUs). With `last_look`, the answer has the CPUs of the tool at its end.
         """
         request = {
             "argv": list(argv), "env": dict(env), "cwd": cwd, "cpus": sorted(cpus), "housekeeping": sorted(housekeeping),
@@ -130,7 +130,7 @@ class Watchdog:
         self.busy = True
 
     def hold(self, descriptor: int) -> None:
-        """Have it hold a descriptor, too: if pinsweep is killed, until the tool has ended."""
+        """Make the watchdog hold another descriptor. If pinsweep is killed, it is held until the tool has ended."""
         self._ask("hold", {}, (descriptor,))
         self._held += (descriptor,)
 
@@ -148,14 +148,14 @@ class Watchdog:
         send(self._channel, name, fields, descriptors)
 
     def wake(self) -> None:
-        """Have it go on if somebody, the tool say, stopped it (SIGSTOP); else it is not woken."""
+        """Continue the watchdog if another process, such as the tool, stopped it (SIGSTOP). Otherwise do not wake it."""
         if self.pid:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
                     os.kill(self.pid, signal.SIGCONT)
 
     def receive(self) -> Answer:
-        """Return the next answer; waits for it, at most ANSWER_S."""
+        """Return the next answer. Wait at most ANSWER_S."""
         try:
             name, fields, _ = receive(self._channel)
         except (OSError, EOFError, ValueError):  # it is gone, or does not make sense any more
@@ -165,7 +165,7 @@ class Watchdog:
         return answer
 
     def end(self) -> Answer:
-        """End the tool, if one is running, and all that it started; return how it ended."""
+        """End the running tool and all processes that it started, and return its end state."""
         if not self.busy:
             return Killed()
         try:
@@ -175,7 +175,7 @@ class Watchdog:
         return self.receive()
 
     def stop(self, *, finished: bool = True) -> None:
-        """Let it go. If it still has a tool to end, or not all is `finished`, it does the rest by itself."""
+        """Release the watchdog. If a tool still runs or not all is `finished`, the watchdog does the rest alone."""
         finished = finished and not self.busy
         if finished:
             with contextlib.suppress(OSError):
@@ -186,7 +186,7 @@ class Watchdog:
         adopt_orphans(self._adopted_before)
 
     def _recover(self) -> Killed:
-        """Do its work: it was killed, or does not answer."""
+        """Do the work of a watchdog that was killed or does not answer."""
         self._channel.close()
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
@@ -197,7 +197,7 @@ class Watchdog:
         return Killed(unended=unended)
 
     def _wait_for_it(self) -> None:
-        """Wait for its end, and see to it if need be."""
+        """Wait for the end of the watchdog, and end it if necessary."""
         if not self.pid:  # that is done
             return
         with contextlib.suppress(ProcessLookupError, ChildProcessError):

@@ -1,7 +1,7 @@
-"""The process that `orchestrator.run.watchdog` forks: it starts and ends tools until pinsweep lets it go or dies. I/O.
+"""Start and end tools in the process that `orchestrator.run.watchdog` forks, until pinsweep releases it or dies. I/O.
 
-They talk in JSON over a socket: each message after its length, some with descriptors. A request is `start` (with stdout and
-stderr), `hold` (with a descriptor), `end` or `leave`. An answer is one of the classes below.
+The two processes exchange JSON over a socket. Each message follows its length, and some have descriptors. The requests
+are `start` (with stdout and stderr), `hold` (with a descriptor), `end` and `leave`. The answers are the classes below.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The tool has ended, and so has all that it left behind, but for `unended`."""
+    """The tool and all processes that it left behind have ended, except `unended`."""
 
     status: int | None  # as wait(2) gives it; None: it is among those that could not be ended
     usage: Mapping[str, float]  # of the tool and its children
@@ -65,7 +65,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Killed:
-    """The watchdog itself was killed; what it left behind has been ended, but for `unended`."""
+    """The watchdog was killed. The processes that it left behind have ended, except `unended`."""
 
     unended: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ Answer = Refused | Ended | Killed | Broken
 def send(
     channel: socket.socket, name: str, fields: Mapping[str, Any], descriptors: Sequence[int] = ()
 ) -> None:
-    """Send a message. Its JSON is ASCII: words of a command line that are no UTF-8 come through as they are."""
+    """Send a message. Its JSON is ASCII, and words that are not UTF-8 arrive unchanged."""
     text = json.dumps([name, fields]).encode()
     message = _LENGTH.pack(len(text)) + text
     sent = socket.send_fds(channel, [message], descriptors) if descriptors else 0
@@ -92,7 +92,7 @@ def send(
 
 
 def receive(channel: socket.socket) -> tuple[str, dict[str, Any], list[int]]:
-    """Return the next message: name, fields, descriptors. Raises EOFError if there is none any more."""
+    """Return the next message: name, fields, descriptors. Raises EOFError at the end."""
     head, descriptors, _, _ = socket.recv_fds(channel, _LENGTH.size, 2)
     head += _exactly(channel, _LENGTH.size - len(head)) if head else b""
     if not head:
@@ -141,8 +141,9 @@ def be_watchdog(
 
 
 def _close_all_but(*keep: int) -> None:
-    """Close all descriptors that are not in `keep`; 0, 1 and 2 lead nowhere, so that no other gets these numbers. Of the
-    others a tool inherits none."""
+    """Close all descriptors that are not in `keep`. 0, 1 and 2 open /dev/null, so that no other file gets these
+    numbers. A tool inherits no other descriptor.
+    """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
@@ -155,11 +156,12 @@ def _close_all_but(*keep: int) -> None:
 
 
 def _wake_on_signals() -> int:
-    """Drop what a terminal or an impatient user sends, and return a descriptor that is readable when a child ends, is stopped
-    or goes on.
+    """Ignore signals from a terminal or a user.
 
-    Dropped by handlers, not ignored: what is ignored stays ignored in the tools that are started. What pinsweep
-    was told to ignore (nohup) stays so.
+    Return a descriptor that is readable after a child ends, stops or continues.
+
+    Handlers drop the signals, because tools would inherit an ignored signal. A signal that pinsweep already ignores
+    (nohup) is still ignored.
     """
     read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     for number in DROPPED:
@@ -171,11 +173,12 @@ def _wake_on_signals() -> int:
 
 
 class _Tripwire:
-    """Makes the kernel kill the process group of a tool when this process and pinsweep are killed at once.
+    """Makes the kernel kill the process group of a tool if this process and pinsweep are killed at once.
 
-    The tool inherits the reading end of a pipe that only this process can write to, and that is set up to signal the
-    group when the last writer is gone (F_SETOWN, F_SETSIG of fcntl(2)). PR_SET_PDEATHSIG would reach the tool's first
-    process only, and has to be set between fork and exec, which posix_spawn(3) does not: a fork costs 3 to 5 times as much.
+    The tool inherits the reading end of a pipe. Only this process can write to the pipe. The pipe signals the group
+    when its last writer is closed (F_SETOWN, F_SETSIG of fcntl(2)). PR_SET_PDEATHSIG would reach only the first process
+    of the tool. It must be set between fork and exec, which posix_spawn(3) cannot do, and a fork costs 3 to 5 times as
+    much.
     """
 
     def __init__(self) -> None:
@@ -190,10 +193,10 @@ class _Tripwire:
 
 @dataclass(slots=True)
 class _Stops:
-    """How often somebody stopped one of the children (SIGSTOP, a debugger, job control), and for how long one or another was.
+    """The number of stops of the children (SIGSTOP, a debugger, job control), and the time with a stopped child.
 
-    The kernel wakes the parent, and keeps the last change of each child until it is asked for: a stop that was over before is
-    counted, too, but nobody knows how long it was.
+    The kernel wakes the parent, and stores the last change of each child until the parent reads it. So short stops are
+    counted too, but their duration is unknown.
     """
 
     times: int = 0
@@ -202,7 +205,10 @@ class _Stops:
     _since: float = 0.0
 
     def look(self) -> None:
-        """Ask for what has changed since; whoever has ended is still to be waited for, and says nothing any more."""
+        """Read the changes after the last look.
+
+        A child that has ended must still be waited for, and has no further changes.
+        """
         with contextlib.suppress(ChildProcessError):  # none is left
             while change := os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
                 stopped, known = change.si_code == os.CLD_STOPPED, change.si_pid in self._now
@@ -215,7 +221,7 @@ class _Stops:
                     self.over(change.si_pid)
 
     def over(self, pid: int) -> None:
-        """It goes on, or has ended."""
+        """Record that a child continues or has ended."""
         if self._now == {pid}:
             self.over_s += time.monotonic() - self._since
         self._now.discard(pid)
@@ -247,7 +253,7 @@ class _Server:
         self._here = os.open(".", os.O_PATH | os.O_CLOEXEC)
 
     def serve(self) -> bool:
-        """Sleep and serve until pinsweep says goodbye; False if it has died without."""
+        """Serve until pinsweep says goodbye. Return False if pinsweep died."""
         try:
             while True:
                 ready = select.select([self._channel.fileno(), self._wake], [], [])[0]
@@ -275,7 +281,7 @@ class _Server:
             raise
 
     def let_go(self) -> None:
-        """Close what it was asked to hold."""
+        """Close the descriptors from `hold`."""
         for descriptor in self._held:
             os.close(descriptor)
 
@@ -365,7 +371,7 @@ class _Server:
 
 
 def _last_look(pid: int) -> dict[str, Any] | None:
-    """Return where a child was that has ended and is not waited for yet; None if it has not ended."""
+    """Return the CPUs of a child that has ended and is not yet waited for. None if it has not ended."""
     if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         return None
     process = proof.last_look(pid)
