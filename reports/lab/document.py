@@ -1,6 +1,6 @@
-"""From the page to the lab report: its parts as blocks, in the order in which they are read. Pure.
+"""The lab report from a page: parts as blocks in reading order. Pure.
 
-The page's findings, figures, checks, methods and provenance are taken from it. What ran and the command lines are made from the results.
+Findings, figures, checks, methods and provenance come from the page. Runs and command lines come from the results.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ Trace = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """A lab report. `parts`: name → blocks, which templates place; `traces`: figure → where its numbers come from; `tables`: all of its tables with
-    numbers, each with an id of its own, which is the name of its files."""
+    """A lab report.
+
+    `parts` maps a name to blocks that templates place. `traces` maps a figure to the source of the numbers. `tables`
+    holds all tables with numbers. The id of a table is the name of the files.
+    """
 
     title: str
     date: str  # when it was measured, "2026-11-21"; "" if that is not recorded
@@ -50,12 +53,12 @@ class Lab:
     tables: tuple[Table, ...]
 
     def figures(self) -> Iterable[Figure]:
-        """Give the figures in the order of their numbers."""
+        """Yield the figures in the order of the figure numbers."""
         return (block for part in self.parts.values() for block in part if isinstance(block, Figure))
 
 
 def build(results: Results, page: Page) -> Lab:
-    """Return the lab report of some results and their page."""
+    """Return the lab report of some results and the page of these results."""
     made = _Results(results, page.version)
     sections: list[Block] = [*made.sections(page)]
     starts = sorted(m.session.started_utc[:10] for m in results.measured if m.session.started_utc)
@@ -106,7 +109,7 @@ def _rows(name: str, title: str, headings: Sequence[str], rows: Iterable[Sequenc
 
 
 class Names:
-    """Names for files: lower-case letters, digits and dashes, each only once."""
+    """Unique file names from lower-case letters, digits and dashes."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
@@ -151,7 +154,7 @@ class _Results:
             yield Text("No run gave a number: see the checks, and all command lines at the end.")
 
     def trace(self, runs: Iterable[Run], digits: int = 64) -> Trace:
-        """Return pinsweep's version, the experiments with their hashes, the result files with their runs."""
+        """Return pinsweep's version, the experiments with hashes, and the result files with runs."""
         files = {
             file: [r.record.run_id for r in group] for file, group in group_by(runs, lambda r: r.file).items()
         }

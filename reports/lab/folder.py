@@ -1,7 +1,7 @@
-"""Writing a folder of files that people edit: what they changed is never overwritten. I/O.
+"""Write a folder of files that people edit. Edited files are never overwritten. I/O.
 
-`.pinsweep.json` in the folder holds the hash of each file as pinsweep wrote it. A file with that hash is renewed.
-Any other file was edited: it stays, and the new text is written to `report.new.md`.
+`.pinsweep.json` in the folder holds the hash of each file as pinsweep wrote the file. A file with that hash is renewed.
+Any other file was edited. The file remains, and the new text is written to `report.new.md`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORMAT = 1
 
 @dataclass(slots=True)
 class Written:
-    """The result for each file, by its name in the folder."""
+    """The result for each file, by name in the folder."""
 
     new: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
@@ -32,10 +32,10 @@ class Written:
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> Written:
-    """Write the files, named by their paths in `folder`, which is made if it is not there.
+    """Write the files by their paths in `folder`. A missing folder is made.
 
-    Raises UserError if the folder is a file or cannot be written. Each file is whole at any time, also if
-    writing stops half-way.
+    Raises UserError if the folder is a file or cannot be written. Each file is complete at any time, even if writing
+    stops half-way.
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(str(folder), "is a file, not a folder", "name another folder with --lab")

@@ -16,19 +16,19 @@ _PICTURE = b"""#set document(date: none)
 
 
 class NoTypst(UserError):
-    """Typst is missing. It makes only the PDF."""
+    """Typst is missing. Only the PDF needs Typst."""
 
 
 def report(folder: Path) -> bytes:
-    """Return the PDF of report.typ in a folder, as it is there. The same files give the same bytes.
+    """Return the PDF of the existing report.typ in a folder. The same files give the same bytes.
 
-    Raises NoTypst where typst is not installed, and UserError for Typst that does not compile.
+    Raises NoTypst if typst is not installed, and UserError if the Typst text does not compile.
     """
     return _compile(folder, "report.typ")
 
 
 def picture(drawn: pictures.Picture) -> bytes:
-    """Return a picture as PDF, for LaTeX: by typst, which gives the same bytes each time, else by vl-convert."""
+    """Return a picture as PDF for LaTeX. typst gives the same bytes each time. Without typst, vl-convert is used."""
     with tempfile.TemporaryDirectory(prefix="pinsweep-") as name:
         (Path(name) / "picture.typ").write_bytes(_PICTURE)
         (Path(name) / "picture.svg").write_text(drawn.svg, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A figure as a picture that can leave the report: opaque, light, with where its numbers come from; as SVG, PDF and PNG."""
+"""A figure as a picture outside the report: opaque, light and with the source of the numbers, as SVG, PDF and PNG."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A drawn figure, and its width on paper."""
+    """A drawn figure with a width on paper."""
 
     svg: str
     width_mm: float
@@ -48,13 +48,13 @@ def draw(figure: Figure, trace: Trace) -> Picture:
 
 
 def pdf(picture: Picture) -> bytes:
-    """Return a picture as PDF. Its parts come in another order each time: see `reports.lab.pdf.picture`."""
+    """Return a picture as PDF. vl-convert orders the parts differently each time, see `reports.lab.pdf.picture`."""
     made: bytes = converter().svg_to_pdf(picture.svg)
     return made
 
 
 def png(picture: Picture, trace: Trace) -> bytes:
-    """Return a picture as PNG at PNG_PPI, with its trace in text chunks."""
+    """Return a picture as PNG at PNG_PPI, with the trace in text chunks."""
     width = float(ET.fromstring(picture.svg).attrib["width"])
     scale = picture.width_mm / 25.4 * PNG_PPI / width
     made: bytes = converter().svg_to_png(picture.svg, scale=scale, ppi=72)

@@ -43,10 +43,10 @@ _MAX_TICKS: Final = 16
 
 
 def snippet(frame: pd.DataFrame) -> str:
-    """Return the script for the long table of all numbers of some results; "" for an empty one.
+    """Return a plotting script for the long table of all numbers, or "" for an empty table.
 
-    The script draws a metric of the sweep with the most cells over the axis with the most values. The other axes make the lines.
-    A label that is not an axis has its first value.
+    The script draws a metric of the sweep with the most cells over the axis with the most values. The other axes make
+    the lines. A label that is not an axis has the first value.
     """
     if frame.empty:
         return ""

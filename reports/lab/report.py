@@ -34,7 +34,7 @@ LATEXMKRC = b"# Plain `latexmk` makes a PDF.\n$pdf_mode = 1;\n@default_files = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A lab report that was written: its folder, the result for each file, and the reason if there is no PDF."""
+    """A written lab report: folder, result for each file, and the reason for a missing PDF."""
 
     folder: Path
     written: Written
@@ -42,7 +42,7 @@ class Done:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files of this report that are there, by the names that they have."""
+        """Return the existing files of this report by name."""
         done = self.written
         return (*done.new, *done.renewed, *done.same, *(b or name for name, b in done.kept.items()))
 
@@ -52,8 +52,9 @@ def render_lab(
 ) -> Done:
     """Write the lab report of some result files into the folder `out`.
 
-    What was edited there stays, see `reports.lab.folder`; report.pdf is made of the report.typ that is there. The same results give the
-    same bytes. Raises UserError for files that are no results, a folder that cannot be written, and mistakes in the user's templates.
+    Edited files remain unchanged, see `reports.lab.folder`. report.pdf is made from the existing report.typ. The same
+    results give the same bytes. Raises UserError if a file is not a result file, the folder cannot be written or a user
+    template is wrong.
     """
     results = load(paths, include=include)
     findings = audit(results)
@@ -68,7 +69,7 @@ def render_lab(
 
 
 def make(results: Results, lab: Lab, guilty: Guilty, template: Path | None = None) -> dict[str, bytes]:
-    """Return all files of a lab report but the PDF, by their names in the folder. guilty: what the checks convict."""
+    """Return all files of a lab report except the PDF, by name in the folder. `guilty` holds the flagged cells."""
     files: dict[str, bytes] = {"latexmkrc": LATEXMKRC}
     sizes = {}
     for figure in lab.figures():
@@ -121,7 +122,7 @@ def _text(
 
 
 def _csv(table: Table) -> bytes:
-    """Return a table as CSV: numbers in base units, an empty cell where one is missing."""
+    """Return a table as CSV with numbers in base units. A missing number is an empty cell."""
     rows = json.records(table)
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
@@ -138,7 +139,7 @@ def _cell(value: object) -> object:
 
 
 def summary(done: Done) -> list[str]:
-    """Return lines for a terminal: the files written, those that stay, and why there is no PDF."""
+    """Return lines for a terminal: written files, unchanged files and the reason for a missing PDF."""
     counts = Counter(name.partition("/")[0] for name in {n.rsplit(".", 1)[0] for n in done.files if "/" in n})
     top = sorted((n for n in done.files if "/" not in n), key=lambda n: (not n.startswith("report."), n))
     words = {"figures": "figure", "tables": "table", "assets": "other file"}
@@ -157,7 +158,7 @@ def summary(done: Done) -> list[str]:
 
 
 def as_json(done: Done) -> dict[str, Any]:
-    """Return the files for programs, by their names in the folder."""
+    """Return the files for programs, by name in the folder."""
     return {
         "folder": str(done.folder), "files": list(done.files),
         "edited": [{"file": name, "new": beside or None} for name, beside in done.written.kept.items()],

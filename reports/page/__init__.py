@@ -1,1 +1,1 @@
-"""A page: `model` is its value, `templates` finds the shipped templates and a user's own, `html` fills them."""
+"""A page: `model` holds the value, `templates` loads shipped and user templates, and `html` fills the templates."""

@@ -1,4 +1,4 @@
-"""A document as a page of its own, which reads with no script and no network. I/O: writes the page."""
+"""A document as a separate page that needs no script and no network. I/O: writes the page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from reports.text.plain import plain
 
 
 def write_page(document: Document, out: Path, *, static: bool = False, draw: html.Draw | None = None) -> Path:
-    """Write a document as a page and return its path. `static`: without the script. Raises UserError if it cannot be written."""
+    """Write a document as a page and return the path. `static` omits the script. Raises UserError if the page cannot
+    be written.
+    """
     write_whole(out, page(document, static=static, draw=draw))
     return out
 
 
 def page(document: Document, *, static: bool = False, draw: html.Draw | None = None) -> str:
-    """Return a document as a page. Its policy allows its style sheet and its script by their hashes."""
+    """Return a document as a page. The page's policy allows the style sheet and the script by hash."""
     style, script = parts.style(), "" if static else parts.lines("report.js")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"), autoescape=True, undefined=jinja2.StrictUndefined

@@ -1,4 +1,6 @@
-"""Pages that read with no script and no network: their style, script and policy, and the page of a report. Pure, but for reading resources."""
+"""Pages that need no script and no network, with style, script and policy, and the page of a report. Pure, except
+for reading resources.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _DRAWING_S: Final = 1.0  # of a figure, at most: users' templates have so much t
 
 
 def html(page: Page, *, static: bool = False, template: Path | None = None) -> str:
-    """Return a report as HTML. template: a folder of the user's own templates (`reports.page.templates`)."""
+    """Return a report as HTML. `template` is a folder of user templates (`reports.page.templates`)."""
     from markupsafe import Markup
 
     templates = Templates(template)
@@ -72,9 +74,11 @@ _APART = re.compile(
 
 
 def unbroken(page: str) -> str:
-    """Return a page in whose sentences and heads of tables no line ends between a number and its unit, nor in "2 × unloaded", "8 × 32 KiB", in an
-    option like `--static` or a short word with a hyphen.
-    Rows of tables, which wrap no number, and what is code or a picture stay as they are: they are taken along as text."""
+    """Return a page without bad line breaks in sentences and table headings.
+
+    The kept pairs are a number with a unit, "2 × unloaded", "8 × 32 KiB", options like `--static` and short words with
+    a hyphen. Table rows, code and pictures remain unchanged, because table rows never wrap numbers.
+    """
 
     def kept(found: re.Match[str]) -> str:
         return found[1] or (f'<span class="nb">{found[3]}</span>' if found[3] else fmt.NO_BREAK)

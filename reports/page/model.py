@@ -1,4 +1,4 @@
-"""What a page is made of. Plain values; the templates place them."""
+"""The parts of a page as plain values. The templates place the parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.document import Block, Fold, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumber:
-    """A number of the page's head, or of a part of the machine: the median of the repeats of a cell."""
+    """A number of the page head or of a machine part, as the median over the repeats of a cell."""
 
     name: str
     value: str
@@ -22,7 +22,7 @@ class KeyNumber:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Something to know before reading a chart: how much it weighs, what it is about, what is said of it."""
+    """A check to read before the charts, with level, subject and text."""
 
     level: str  # "error" | "warn" | "info" | "ok"
     subject: str  # what was found, in a sentence
@@ -34,7 +34,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Squares:
-    """The PUs of a NUMA node: squares by colour as path data, with their numbers if there is room."""
+    """The PUs of a NUMA node: squares by colour as path data, with numbers if there is room."""
 
     width: int
     height: int
@@ -45,7 +45,7 @@ class Squares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a machine, with its numbers and the parts that it is made of."""
+    """A part of a machine, with numbers and smaller parts."""
 
     name: str  # "package 0", "node 1", "nvme0n1"
     kind: str  # "package", "node", "link", "disk"
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A machine with what was measured on it: `numbers` are of all of it."""
+    """A machine with measured numbers. `numbers` belong to the whole machine."""
 
     host: str
     layout: str  # "2 packages, 4 NUMA nodes, 64 cores and 128 PUs"

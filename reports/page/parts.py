@@ -1,4 +1,6 @@
-"""What every page has: its style, its script, its font, and the digests by which its policy allows them. I/O: reads the package."""
+"""The common parts of every page: style, script, font, and the digests for the page's policy. I/O: reads the
+package.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ DARK = (
 
 
 def style() -> str:
-    """Return the style sheet, with its font and its dark theme."""
+    """Return the style sheet with the font and the dark theme."""
     font = base64.b64encode(resource("fonts/inter-subset.woff2")).decode()
     return lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", DARK)
 
@@ -37,7 +39,7 @@ def digest(text: str) -> str:
 
 
 def policy(style: str, scripts: Sequence[str], *, images: bool = False) -> str:
-    """Return a policy that allows one style sheet and some scripts by their digests; images if they are in the page."""
+    """Return a policy that allows one style sheet and some scripts by digest, and images embedded in the page."""
     return "; ".join(
         [
             "default-src 'none'",

@@ -1,8 +1,9 @@
-"""What a template of the user's own may do: read values, and take bounded time and memory. I/O: limits of this process.
+"""A sandbox for user templates: templates read values, within limits of time and memory. I/O: limits of this
+process.
 
-A template folder may come from anybody. Jinja's sandbox keeps templates from Python's own insides; beyond it, only methods of texts,
-numbers, collections and of what a page is made of are called (a path in a page would have `write_text`), and a template reads no
-file outside its folder, wherever a symbolic link leads.
+A template folder may come from anybody. Jinja's sandbox keeps templates from Python internals. In addition, templates
+may call only methods of texts, numbers, collections and page values, because a path in a page would have `write_text`.
+A template reads no file outside the folder, even through a symbolic link.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ _MAX_BYTES: Final = 16 << 20
 
 
 class FolderLoader(jinja2.FileSystemLoader):
-    """Loads templates of a folder, none by a link that leads out of it."""
+    """Load templates of a folder, but not through a link that leaves the folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -86,7 +87,7 @@ def within(folder: Path, path: Path) -> Path:
 
 @contextlib.contextmanager
 def limits(folder: Path, cpu_s: float) -> Iterator[None]:
-    """Keep what is done within to so much CPU time and MEMORY_BYTES. Raises UserError where that does not do."""
+    """Limit CPU time and memory (MEMORY_BYTES) inside the block. Raises UserError when a limit is exceeded."""
 
     def too_long(_number: int, _frame: FrameType | None) -> None:
         raise UserError(
@@ -121,7 +122,7 @@ def limits(folder: Path, cpu_s: float) -> Iterator[None]:
 
 
 def rendered(template: jinja2.Template, values: dict[str, Any], folder: Path) -> str:
-    """Return a template filled. Raises UserError where it has no end."""
+    """Return a filled template. Raises UserError if the template does not end."""
     pieces: list[str] = []
     size = 0
     for piece in template.generate(values):

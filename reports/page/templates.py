@@ -1,15 +1,15 @@
-"""Templates: the shipped ones, and a folder of the user's own before them. I/O: reads templates.
+"""Templates: the shipped templates, after a folder of user templates. I/O: reads templates.
 
 A folder given with `--template` may hold any of
 
     base.html.j2                       the page; {% extends "pinsweep/base.html.j2" %} and override its blocks
-    lab/report.md.j2, .tex.j2, .typ.j2 the lab report, likewise: {% extends "pinsweep/lab/report.md.j2" %}
-    <tool>.html.j2                     how the figures of a tool are placed
+    lab/report.md.j2, .tex.j2, .typ.j2 the lab report; {% extends "pinsweep/lab/report.md.j2" %}
+    <tool>.html.j2                     the layout of a tool's figures
     extra.css                          more style for the page, after ours
 
-and any file that these name. Shipped templates are also found as `pinsweep/…`, so that one of the same name can extend
-them. Everything that a template prints is escaped for its language, unless it is `Markup`. The user's own run in a sandbox
-(`reports.page.sandbox`).
+The folder may also hold any file that these templates name. Shipped templates are also available as `pinsweep/…`, so
+that a template of the same name can extend a shipped template. All printed values are escaped for the template's
+language, unless the value is `Markup`. User templates run in a sandbox (`reports.page.sandbox`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ Escape = Callable[[str], str]
 class Templates:
     """The templates of one language.
 
-    `escape` makes text of that language from any text (None: HTML); `tex` gives the delimiters that LaTeX leaves free:
-    ((* … *)), ((( … ))) and ((= … =)).
+    `escape` turns any text into text of that language, with None for HTML. `tex` selects the delimiters that LaTeX
+    leaves free: ((* … *)), ((( … ))) and ((= … =)).
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Templates:
         return {name for name in self.environment.list_templates() if not name.startswith(_OURS)}
 
     def render(self, name: str, values: dict[str, Any], *, cpu_s: float = CPU_S) -> str:
-        """Return the named template filled; the user's own take no more than `cpu_s` of CPU time.
+        """Return the named template filled. User templates may use at most `cpu_s` of CPU time.
 
-        Raises UserError, with file and line, for a mistake in the user's own.
+        Raises UserError with file and line for a mistake in a user template.
         """
         if self.folder is None:
             return self.environment.get_template(name).render(values)
@@ -117,7 +117,7 @@ class Templates:
             raise UserError(place, *_said(error, self.names())) from error
 
     def style(self) -> str:
-        """Return the user's `extra.css`, "" without one. Raises UserError if it cannot stand in a style element."""
+        """Return the user's `extra.css`, or "". Raises UserError if the text cannot be part of a style element."""
         path = self.folder / STYLE if self.folder else None
         if path is None or not path.is_file():
             return ""
@@ -129,7 +129,7 @@ class Templates:
         return plain(text)
 
     def asset(self, name: str) -> bytes:
-        """Return a file of the user's folder. Raises UserError if it is not there, or not in the folder."""
+        """Return a file of the user's folder. Raises UserError if the file is missing or outside of the folder."""
         if self.folder is None:
             raise UserError(name, "there is no template folder to take it from", "give one with --template")
         path = self.folder / name
@@ -144,7 +144,7 @@ class Templates:
             raise UserError(str(path), f"cannot be read: {error.strerror}") from error
 
     def data_uri(self, name: str) -> str:
-        """Return a file of the user's folder as an address that a page can hold: `data:image/svg+xml;base64,…`."""
+        """Return a file of the user's folder as an embedded address, such as `data:image/svg+xml;base64,…`."""
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         return f"data:{kind};base64,{base64.b64encode(self.asset(name)).decode()}"
 
@@ -180,12 +180,14 @@ class Templates:
 
 
 def breaks(text: str) -> Markup:
-    """Return a text, which may be HTML, that breaks behind each "_" where it must: names of files are long, and no words."""
+    """Return a text, which may be HTML, with possible line breaks after each "_", for long file names."""
     return html_escape(text).replace("_", Markup("_<wbr>"))
 
 
 def whole(text: str) -> str:
-    """Return a text that does not break between a number and its unit, where the page's rule for sentences does not reach: in rows of tables."""
+    """Return a text without line breaks between a number and a unit, for table rows. The page's rule covers only
+    sentences.
+    """
     return _BEFORE_UNIT.sub(fmt.NO_BREAK, text)
 
 
@@ -193,7 +195,7 @@ _BEFORE_UNIT = re.compile(fmt.BEFORE_UNIT)
 
 
 def spans(text: str, words: Escape, code: Escape) -> Markup:
-    """Return a text of some language in which what stands between `backticks` is set as code."""
+    """Return a text of some language with `backticks` set as code."""
     parts = re.split(r"`([^`]+)`", text)
     return Markup("".join(code(part) if i % 2 else words(part) for i, part in enumerate(parts)))
 

@@ -1,1 +1,1 @@
-"""A document in a medium: html, terminal, markdown, latex, typst, json; a chart as Vega-Lite."""
+"""Renderers of a document (html, terminal, markdown, latex, typst, json), and Vega-Lite for charts."""

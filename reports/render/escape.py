@@ -1,7 +1,7 @@
-"""Any text as text in Markdown, LaTeX and Typst: what means something there is written so that it does not. Pure.
+"""Escape any text for Markdown, LaTeX and Typst. Pure.
 
-Texts come from experiments, hosts and tools. Escaped, they stay what they were, on one line each; a document compiles
-whatever they hold.
+Texts come from experiments, hosts and tools. An escaped text has one line and the same visible characters. A document
+with escaped texts always compiles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0
 
 
 def line(text: str, *, blanks: bool = False) -> str:
-    """Return a text without what no document may hold, on one line: blanks in a row become one, unless they count."""
+    """Return a text on one line, without characters that documents cannot hold. Runs of blanks become one blank
+    unless `blanks` is set.
+    """
     kept = plain(text).translate(_BIDI)
     return (
         re.sub(r"[\t\n\x85\u2028\u2029]", " ", kept)
@@ -38,7 +40,7 @@ def markdown(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Return a code span that shows `text`: fenced by more backticks than it holds in a row."""
+    """Return a code span that shows `text`. The fence has more backticks than any run in `text`."""
     kept = line(text, blanks=True)
     fence = "`" * (max((len(run) for run in re.findall("`+", kept)), default=0) + 1)
     stripped = kept.startswith(" ") and kept.endswith(
@@ -49,7 +51,7 @@ def markdown_code(text: str) -> str:
 
 
 def markdown_fence(text: str) -> str:
-    """Return the fence for a code block that holds `text`: longer than any row of backticks in it."""
+    """Return the fence for a code block with `text`. The fence is longer than any run of backticks in `text`."""
     return "`" * max(3, max((len(run) for run in re.findall("`+", text)), default=0) + 1)
 
 
@@ -85,7 +87,7 @@ _T1 = frozenset(
 
 
 def latex(text: str, *, blanks: bool = False) -> str:
-    """Return LaTeX that shows `text`. What pdfLaTeX has no sign for goes through `\\pinsweepsign`, see report.tex.j2."""
+    r"""Return LaTeX that shows `text`. Characters unknown to pdfLaTeX go through `\pinsweepsign`, see report.tex.j2."""
     out = "".join(_latex_sign(c) for c in line(text, blanks=blanks))
     return re.sub(r"([-,!?])(?=\1)", r"\1{}", out)  # -- would be one dash, ,, a quotation mark
 
@@ -100,7 +102,9 @@ def _latex_sign(sign: str) -> str:
 
 
 def latex_code(text: str) -> str:
-    """Return a command line for LaTeX: monospaced, and broken after blanks, slashes, commas and equals signs."""
+    """Return a command line for LaTeX in a monospaced font. Lines break after blanks, slashes, commas and equals
+    signs.
+    """
     parts = re.split(
         r"(?<=[/=,:])(?=[^/=,:\s])|(?<=[^\s-])(?=--)|(?<=\w{20})(?=\w{12})", line(text, blanks=True)
     )
@@ -121,10 +125,10 @@ def typst(text: str) -> str:
 
 
 def typst_code(text: str) -> str:
-    """Return a command line for Typst's `raw`, with its quotation marks: a word that is wider than the page may break."""
+    """Return a quoted command line for Typst's `raw`. Words that are wider than the page may break."""
     return typst_string(re.sub(r"(?<=\S{60})(?=\S{20})", "\u200b", text))
 
 
 def typst_string(text: str) -> str:
-    """Return a string of Typst's code that holds `text`, with its quotation marks."""
+    """Return a quoted string literal of Typst for `text`."""
     return '"' + line(text, blanks=True).replace("\\", "\\\\").replace('"', '\\"') + '"'

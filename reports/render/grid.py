@@ -1,7 +1,7 @@
-"""A table's values as texts, for any renderer that shows them: scaled, rounded, with units. Pure.
+"""Table values as texts for any renderer: scaled, rounded and with units. Pure.
 
-A column of plain numbers has one unit, which its heading names. If one unit would make some of its numbers hard to read, each cell has its own,
-as a `Quantity` always has.
+A column of plain numbers has one unit in the heading. If a common unit would make some numbers hard to read, each cell
+has a unit. A `Quantity` always has a unit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SINGLE_SCALE = 1e-2, 1e5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """What is shown of a table: printable texts. `flags` is () where no row has any."""
+    """Printable texts of a table. `flags` is () if no row has flags."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -32,7 +32,7 @@ class Grid:
 
 
 def grid(table: Table, most: int | None = None) -> Grid:
-    """Return some rows of a table as texts; all if `most` is None."""
+    """Return the first `most` rows of a table as texts, or all rows if `most` is None."""
     step = -(-len(table.rows) // most) if table.spread and most else 1
     rows, flags = table.rows[::step][:most], table.flags[::step][:most]
     columns = [_column(column, [row[i] for row in rows]) for i, column in enumerate(table.columns)]
@@ -47,7 +47,7 @@ def grid(table: Table, most: int | None = None) -> Grid:
 
 
 def text(value: Value, unit: str = "", *, step: float | None = None, signed: bool = False) -> str:
-    """Return a value with its unit: `text(1.7e10, "B/s")` is "17.0 GB/s", `text(0.042, "%", signed=True)` is "+4.2 %"."""
+    """Return a value with a unit. `text(1.7e10, "B/s")` is "17.0 GB/s", `text(0.042, "%", signed=True)` is "+4.2 %"."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return fmt.NOTHING
     if isinstance(value, str):
@@ -131,7 +131,7 @@ def _scaled(value: Value, scale: fmt.Scale, step: float | None) -> str:
 
 
 def with_flags(shown: Grid) -> Grid:
-    """Return a grid with its flags in place: a mark before the number, the checks in a last column."""
+    """Return a grid with flags: a mark before the number, and check ids in the last column."""
     if not shown.flags:
         return shown
     rows = [

@@ -1,7 +1,7 @@
-"""A document as HTML, to stand in a page. Pure.
+"""A document as HTML for a page. Pure.
 
-The blocks are drawn by the macros of `templates/_blocks.html.j2`, which the page's templates may use too (`macros` gives them their values).
-Everything is escaped there; the style is that of `templates/report.css`.
+The macros of `templates/_blocks.html.j2` draw the blocks. The page's templates may use these macros too, with the
+values of `macros`. The macros escape all texts. The style is in `templates/report.css`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ Draw = Callable[[Figure], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """How the blocks of a page are drawn. `numbers`: figure → its number on the page; `draw` returns the SVG of a figure."""
+    """Drawing options of a page. `numbers` maps a figure to the number on the page. `draw` returns the SVG of a
+    figure.
+    """
 
     draw: Draw
     numbers: Mapping[str, int] = field(default_factory=dict)
     mark: str = MARK
 
     def svg(self, figure: Figure) -> Markup:
-        """Return a picture, which escapes its own texts."""
+        """Return a picture. The picture's own texts are already escaped."""
         return Markup(self.draw(figure))
 
     def grid(self, table: Table) -> Grid:
@@ -41,7 +43,9 @@ class Drawing:
 
 
 def render(document: Document, draw: Draw | None = None) -> Markup:
-    """Return all blocks of a document, its figures numbered from 1. draw: figure → SVG; that of `render.vega` if None."""
+    """Return all blocks of a document, with figures numbered from 1. `draw` maps a figure to SVG, by default through
+    `render.vega`.
+    """
     return fragment(document.blocks, drawing(document, draw))
 
 

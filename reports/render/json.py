@@ -1,4 +1,4 @@
-"""A document for programs: its tables as lists of records, in base units. Pure."""
+"""A document for programs: tables as lists of records in base units. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.document import Block, Document, Figure, Fold, Interval, Quantity, 
 
 
 def render(document: Document) -> dict[str, Any]:
-    """Return the title, and the records of each table by its id, those of figures too; a table without an id is left out."""
+    """Return the title, and the records of each table and figure by id. Tables without an id are left out."""
     return {
         "title": document.title,
         **{table.id: records(table) for table in _tables(document.blocks) if table.id},
@@ -17,7 +17,9 @@ def render(document: Document) -> dict[str, Any]:
 
 
 def records(table: Table) -> list[dict[str, Any]]:
-    """Return a record per row. A `Quantity` is its value and, as `NAME_unit`, its unit; an `Interval` is `NAME_low` and `NAME_high`."""
+    """Return one record per row. A `Quantity` gives a value and `NAME_unit`. An `Interval` gives `NAME_low` and
+    `NAME_high`.
+    """
     flags = table.flags or (None,) * len(table.rows)
     return [
         _record(row) | ({} if own is None else {"flags": own})

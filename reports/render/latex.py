@@ -50,7 +50,7 @@ def _text(block: Text) -> str:
 
 
 def table(block: Table) -> str:
-    """Return a table with booktabs, a long one broken over pages; "" if it fits on no page."""
+    """Return a table with booktabs. A long table breaks over pages. A table that fits on no page gives ""."""
     shown = with_flags(grid(block))
     form = paper.shape(shown)
     if form is None:

@@ -14,13 +14,13 @@ Picture = Callable[[Figure], str]
 
 
 def render(document: Document, picture: Picture = lambda _: "") -> str:
-    """Return a document as Markdown; its figures are pictures, or else tables."""
+    """Return a document as Markdown. Figures are pictures, or tables if there are no pictures."""
     numbers = {figure.id: n for n, figure in enumerate(document.figures(), 1)}
     return f"# {escape(document.title)}\n\n{fragment(document.blocks, numbers, picture)}\n"
 
 
 def fragment(blocks: Iterable[Block], numbers: Mapping[str, int], picture: Picture) -> str:
-    """Return some blocks. numbers: figure → its number."""
+    """Return some blocks as Markdown. `numbers` maps a figure to the number of the figure."""
     return "\n\n".join(_blocks(blocks, numbers, picture))
 
 
@@ -71,7 +71,7 @@ def _figure(figure: Figure, number: int, path: str) -> Iterable[str]:
 
 
 def table(block: Table) -> str:
-    """Return a pipe table with its title above it."""
+    """Return a pipe table with a title above the table."""
     shown = with_flags(grid(block))
     rules = ["--:" if numeric else "---" for numeric in shown.numeric]
     rows = [map(escape, row) for row in (shown.headings, *shown.rows)]

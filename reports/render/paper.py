@@ -1,4 +1,4 @@
-"""How a table is set on paper: the size of its type, and which of its columns wrap. Pure."""
+"""Layout of a table on paper: type size and wrapped columns. Pure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MIN_WRAPPED_MM: Final = 18.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The size of a table's type in pt, and of each column its share of the text's width if it wraps, else 0."""
+    """The type size of a table in pt. Each column has a share of the text width if the column wraps, else 0."""
 
     points: int
     shares: tuple[float, ...]
 
 
 def shape(grid: Grid) -> Shape | None:
-    """Return the form with the largest type in which a table fits; None if it fits on no page."""
+    """Return the layout with the largest type that fits, or None if the table fits on no page."""
     columns = [max(map(len, texts)) for texts in zip(grid.headings, *grid.rows, strict=True)]
     room = WIDTH_MM - _GAP_MM * (len(columns) - 1)
     if len(grid.rows) > MAX_ROWS:

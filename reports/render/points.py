@@ -1,4 +1,4 @@
-"""The rows of a chart to the points of its figure, and the words and numbers that stand by them. Pure."""
+"""The points of a figure from the rows of a chart, with labels and numbers. Pure."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _BY_VALUE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
-    """What a figure shows: one row per point.
+    """The points of a figure, one row per point.
 
-        panel, series  str    its panel and its line, in words
-        x, y                  of a row of names: y is the name
+        panel, series  str    labels of panel and line
+        x, y                  in a row of names, y is the name
         median, low, high, n  of the repeats
-        flags          str    of any of them
-        segment        int    a part of a line: none crosses a value of x that others have and the line lacks
+        flags          str    ids of any repeat
+        segment        int    a part of a line, without gaps in x that other lines fill
 
-    and the columns `panels` and `color`, which tell panels and lines apart.
+    The columns `panels` and `color` identify panels and lines.
     """
 
     frame: pd.DataFrame
@@ -64,7 +64,7 @@ class Points:
 
 
 def select(chart: Chart, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a chart: those for which all of `where` holds, as `rows` of the chart makes them."""
+    """Return the rows that match the chart's `where`, transformed by the chart's `rows`."""
     for column, value in chart.where.items():
         if column not in rows:
             return rows[:0]
@@ -77,7 +77,7 @@ def select(chart: Chart, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def title(chart: Chart, rows: pd.DataFrame) -> str:
-    """Return the first title that holds for the rows without flags, else what is plotted."""
+    """Return the first title that holds for the rows without flags. The default is the plotted quantity."""
     usable = rows[rows["flags"] == ""] if "flags" in rows else rows
     for template in chart.titles if len(usable) else ():
         values = template.values(usable)
@@ -87,7 +87,9 @@ def title(chart: Chart, rows: pd.DataFrame) -> str:
 
 
 def group(chart: Chart, rows: pd.DataFrame, keys: Sequence[str] = (), tested: Sequence[float] = ()) -> Points:
-    """Return the points of some rows. keys: columns in which rows that are joined may not differ. tested: values of x that were tried."""
+    """Return the points of some rows. Joined rows have equal values in `keys`. `tested` holds the tested values of
+    x.
+    """
     position = {"heat": ["x", "y"], "line": ["x"], "steps": ["x"], "bars": ["x"]}.get(chart.kind, ["y"])
     value = {"heat": "value", "line": "y", "steps": "y", "bars": "y"}.get(chart.kind, "x")
     if "flags" not in rows:
@@ -119,7 +121,7 @@ def group(chart: Chart, rows: pd.DataFrame, keys: Sequence[str] = (), tested: Se
 
 
 def union(flags: Iterable[str]) -> str:
-    """Return the ids of several cells of flags, each once."""
+    """Return the flag ids of several cells without duplicates."""
     return ", ".join(sorted({key for text in set(flags) for key in text.split(", ") if key}))
 
 
@@ -163,14 +165,14 @@ def _segments(points: pd.DataFrame, tested: Sequence[float]) -> pd.Series[int]:
 
 
 def heading(chart: Chart, axis: str) -> str:
-    """Return the title of an axis, without its unit."""
+    """Return the title of an axis without the unit."""
     column = chart.x if axis == "x" else chart.y
     named = "" if column in ("value", "name", "where") else column.replace("_", " ")
     return (chart.x_title if axis == "x" else chart.y_title) or named
 
 
 def table(chart: Chart, points: Points) -> Table:
-    """Return the numbers of a figure: a row per point."""
+    """Return the numbers of a figure, one row per point."""
     by_name = chart.kind in ("points", "forest", "strip")
     at = ["x", "y"] if chart.kind == "heat" else ["y"] if by_name else ["x"]
     position = "where" if chart.kind == "strip" else chart.order
@@ -194,7 +196,7 @@ def table(chart: Chart, points: Points) -> Table:
 
 
 def caption(chart: Chart, points: Points) -> str:
-    """Return what the marks are, and the chart's own line."""
+    """Return the caption: an explanation of the marks, and the chart's own line."""
     most, least = int(points.frame["n"].max()), int(points.frame["n"].min())
     repeats = f"{'' if most == least else 'up to '}{fmt.plural(most, 'repeat')}"
     median = f"median of {repeats}" if most > 1 else ""
@@ -211,7 +213,7 @@ def caption(chart: Chart, points: Points) -> str:
 
 
 def description(chart: Chart, points: Points) -> str:
-    """Return the picture in words: its subject, and the first and last value of each line."""
+    """Return the picture as text: the subject, and the first and last value of each line."""
     parts = []
     for (panel, series), line in points.frame.groupby(["panel", "series"], sort=False):
         if chart.kind == "line" and len(line) > 1:
@@ -224,7 +226,7 @@ def description(chart: Chart, points: Points) -> str:
 
 
 def tips(chart: Chart, points: Points) -> list[str]:
-    """Return what is shown at each point when it is pointed at: "local: 4 · 43.9 GB/s (43.4 to 44.3 GB/s) · ⚠ S3"."""
+    """Return the tooltip of each point, such as "local: 4 · 43.9 GB/s (43.4 to 44.3 GB/s) · ⚠ S3"."""
     out = []
     for row in points.frame.to_dict("records"):
         name = _joined(row["panel"], row["series"], str(row["where"]) if chart.kind == "strip" else "")

@@ -1,6 +1,7 @@
-"""A figure as SVG for a page: drawn by vl-convert, escaped, a third of its size.
+"""A figure as SVG for a page: drawn by vl-convert, escaped and reduced to a third of the size.
 
-Colours stay attributes (light theme), so that a picture is complete outside of the page; the page recolours them by attribute selectors.
+Colours remain attributes (light theme), so that a picture is complete outside of the page. The page recolours pictures
+by attribute selectors.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def plain(text: str) -> str:
 
 
 def draw(figure: Figure, uid: str = "") -> str:
-    """Return `<svg …>…</svg>` for inlining: its ids begin with `uid` (else the figure's id), all texts are escaped.
+    """Return `<svg …>…</svg>` for inlining. Ids begin with `uid`, by default the figure's id. All texts are escaped.
 
     Raises UserError if vl-convert is not installed.
     """
@@ -76,7 +77,7 @@ def draw(figure: Figure, uid: str = "") -> str:
 
 
 def runtime(figure: Figure) -> dict[str, Any]:
-    """Return a figure of lines as Vega for a page with scripts: its axes can be zoomed and moved."""
+    """Return a line figure as Vega for a page with scripts, with axes for zooming and panning."""
     spec = copy.deepcopy(dict(figure.spec))
     body = spec.get("spec", spec)
     lines = next(layer for layer in body["layer"] if layer["mark"]["type"] == "line")
@@ -88,7 +89,7 @@ def runtime(figure: Figure) -> dict[str, Any]:
 
 
 def is_zoomable(figure: Figure) -> bool:
-    """Is it a figure of lines with quantitative axes?"""
+    """Return whether the figure has lines and quantitative axes."""
     body = figure.spec.get("spec", figure.spec)
     kinds = {layer["mark"]["type"] for layer in body.get("layer", ())}
     return "line" in kinds and body["encoding"]["x"]["type"] == "quantitative"
@@ -101,7 +102,7 @@ def font_folder() -> Path:
 
 @functools.cache
 def converter() -> Any:  # noqa: ANN401 (has no types)
-    """Return vl-convert, which measures texts in our fonts. Raises UserError if it is not installed."""
+    """Return vl-convert with our fonts for measuring text. Raises UserError if vl-convert is not installed."""
     try:
         import vl_convert
     except ImportError as error:

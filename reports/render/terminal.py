@@ -1,7 +1,7 @@
 """A document as text for a terminal, a pipe or a log. Pure.
 
-Tables are drawn by `rich`. Nothing in a text is markup, and control characters are replaced. In a pipe a line is as long as it must be. Figures
-are their tables, folds are left out.
+`rich` draws the tables. No text is read as markup, and control characters are replaced. Lines in a pipe have no length
+limit. Figures appear as tables, and folds are left out.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _text(block: Text) -> str:
 
 
 def table(block: Table) -> str:
-    """Return a table as a numbered figure; "" if it fits on no page."""
+    """Return a table as a numbered figure. A table that fits on no page gives ""."""
     shown = with_flags(grid(block))
     form = paper.shape(shown)
     if form is None:

@@ -1,4 +1,6 @@
-"""Charts to figures: a `Chart` and its rows become a `Figure`, whose Vega-Lite specification holds its data. `svg` draws it. Pure."""
+"""Charts as figures: a `Chart` and rows become a `Figure` with a Vega-Lite specification and embedded data. `svg`
+draws the figure. Pure.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,11 @@ MAX_TICKS: Final = 14  # tested values that are all ticks
 def figure(
     chart: Chart, rows: pd.DataFrame, *, id: str = "", keys: Sequence[str] = (), tested: Sequence[float] = ()
 ) -> Figure | None:
-    """Return the figure of a chart, None if no row is left.
+    """Return the figure of a chart, or None if no row is left.
 
-    rows: of `Measurements.tidy`, of one sweep. keys: columns that tell cells and programs apart; rows that differ in one of them are
-    never joined. tested: values of x that were tried; a line is broken where it has no point at one of them.
+    `rows` comes from `Measurements.tidy`, for one sweep. `keys` names the columns that identify cells and programs.
+    Rows with different keys are never joined. `tested` holds the tested values of x. A line breaks at a tested value
+    without a point.
     """
     rows = points.select(chart, rows)
     if not len(rows):
@@ -190,7 +193,7 @@ class _Axis:
                 self.channel["axis"]["values"] = _decades(min(positive), max(positive))
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401 (a number or a name)
-        """Return where a value is drawn; 0 on a logarithmic axis is a step below its lowest value."""
+        """Return the drawn position of a value. On a logarithmic axis, 0 is a step below the lowest value."""
         return (
             (_number(value / self.factor) or self._zero) if isinstance(value, int | float) else _number(value)
         )

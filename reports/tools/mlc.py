@@ -213,7 +213,7 @@ MIN_IDLE: Final = 3
 def offers_of(rows: Sequence[Load]) -> Offers:
     """Return the derived numbers of a curve with at least one row (measurement guide, 6).
 
-    unloaded   median latency of the rows with at most 10 % of the peak, or of the row with the lowest load if there are fewer than three
+    unloaded   median latency of the rows with at most 10 % of the peak; with fewer than three, of the lowest load
     at_double  the highest bandwidth with a latency of at most 2 × unloaded, interpolated linearly along the curve
 
     The latency doubles only if a slower row moves half of the peak or has more load than such a row.
