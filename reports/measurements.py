@@ -184,7 +184,7 @@ def number_fields(number: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a frame with a column per key of the JSON objects in a column, in its place."""
+    """Return a frame with one column per key instead of a column of JSON objects."""
     from parsers.frames import pd
 
     objects = {text: json.loads(text) for text in frame[column].unique()}
@@ -231,7 +231,7 @@ def _values(
 def _with_steps(
     values: pd.DataFrame, runs: pd.DataFrame, series: Mapping[int, tuple[str, Name]]
 ) -> pd.DataFrame:
-    """Fill in the last digit of programs whose format nobody knows: what all rows of a table share."""
+    """Fill in the last digit of unknown programs, from the values of the whole table."""
     free = {
         index: name.family
         for index, (tool, name) in series.items()
@@ -286,14 +286,14 @@ def _mix(run: Run) -> str:
 
 
 def _checksum(run: Run) -> str:
-    """Return "3f2a9c01d4e5", of a command's files with their names: "bench.sh 3f2a9c01d4e5"; "" if none is known."""
+    """Return "3f2a9c01d4e5", or "bench.sh 3f2a9c01d4e5" for the files of a command, or "" if unknown."""
     files = {"": run.program, **run.program.get("files", {})}
     sums = {name: str(file.get("sha256") or "")[:12] for name, file in files.items()}
     return ", ".join(f"{PurePath(name).name} {digest}".strip() for name, digest in sums.items() if digest)
 
 
 def _machine_names(sessions: Sequence[tuple[Session, Hardware]]) -> list[str]:
-    """Return what the machine of each session is called; `sessions`: in the order of time."""
+    """Return the machine name of each session. `sessions` is in the order of time."""
     names = [session.host for session, _ in sessions]
     for host, indexes in group_by(range(len(names)), names.__getitem__).items():
         same = [sessions[i] for i in indexes]

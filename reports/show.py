@@ -62,7 +62,7 @@ def _head(results: Results) -> str:
 
 
 def _sweep(cells: Sequence[Repeats], guilty: Guilty) -> Table:
-    """Return one sweep of one program: axes, leading number, range of its repeats, further number."""
+    """Return one sweep of one program: axes, leading number, range of the repeats, second number."""
     first = cells[0].first
     labels = [_labels(cell.runs) for cell in cells]
     axes = list(dict.fromkeys(axis for own in labels for axis in own))
@@ -121,7 +121,7 @@ def _sweep(cells: Sequence[Repeats], guilty: Guilty) -> Table:
 
 
 def _by_sweep(results: Results, cells: Sequence[Repeats]) -> list[list[Repeats]]:
-    """Return the cells of each sweep and program, in the order of their axes."""
+    """Return the cells of each sweep and program, in the order of the axes."""
     sweeps = [*results.by_sweep(cell.first for cell in cells)]
     tables = group_by(
         cells, lambda cell: (sweeps.index(cell.first.cell.sweep), naming.program_kind(cell.first))
@@ -138,7 +138,7 @@ def _by_sweep(results: Results, cells: Sequence[Repeats]) -> list[list[Repeats]]
 
 
 def _labels(cell: Sequence[Run]) -> dict[str, Value]:
-    """Return the axes of a cell; a number as a number."""
+    """Return the axes of a cell, with numbers as numbers."""
     run = cell[0]
     texts = {one.text for one in cell} if "source" not in run.cell.labels() else set()
     labels: dict[str, Value] = {"source": run.text} if len(texts) == 1 and run.text else {}
@@ -149,7 +149,7 @@ def _labels(cell: Sequence[Run]) -> dict[str, Value]:
 
 
 def _count(run: Run) -> str:
-    """Return what stands for a cell without a leading number: "12 numbers"."""
+    """Return a count such as "12 numbers" for a cell without a leading number."""
     return fmt.plural(len(run.parsed.measurements.rows) if run.parsed else 0, "number")
 
 
@@ -162,7 +162,7 @@ def _heading(leaders: Sequence[Leader]) -> str:
 
 
 def _title(names: Iterable[Name]) -> str:
-    """Return the name that numbers share: "PingPong time at 0 B", "loaded latency", "latency p99.9"; "" if there is none."""
+    """Return the common name of some numbers, such as "PingPong time at 0 B" or "latency p99.9", or ""."""
     every = list(names)
     return next(
         words.pop()
@@ -175,7 +175,7 @@ _TAIL: Final = "p99.9"
 
 
 def _further(cell: Repeats) -> Name | None:
-    """Return a second number of a cell: the first time of what its rate counts, or the tail of its time."""
+    """Return a second number of a cell: the first time of the counted operation, or the tail of a time."""
     lead = cell.lead
     return next((name for name in cell.columns if lead and _goes_with(name, lead)), None)
 
@@ -192,7 +192,7 @@ _LONGEST_COMMAND = 2000
 
 
 def _resume(results: Results, path: Path) -> Iterator[Text]:
-    """Yield the command that starts what was not started yet; nothing if all was."""
+    """Yield the command that starts the missing runs, if there are any."""
     if not results.machines:
         yield Text(f"To start: pinsweep run EXPERIMENT -o {shlex.quote(str(path))}", "next")
     elif results.not_started and (argv := results.machines[-1].session.argv)[:1] == ("run",):
@@ -224,7 +224,7 @@ def ending(results: Results, findings: Sequence[audit.Finding]) -> Document:
 
 
 def _best(cells: Sequence[Repeats]) -> tuple[Repeats, Leader, float | None]:
-    """Return the best cell by the median of its repeats, or the first, with that number."""
+    """Return the best cell by the median of the repeats with that number. Without a best cell, return the first."""
     leaders, values = zip(*numbers.leaders_of(cells), strict=True)
     medians = [statistics.median(own) if own else math.nan for own in values]
     ranked = [i for i, cell in enumerate(cells) if numbers.ranked(cell.first) and not math.isnan(medians[i])]
@@ -292,7 +292,7 @@ def show_run(path: Path, number: int) -> Document:
 
 
 def _run_of(results: Results, path: Path, number: int) -> Run:
-    """Return a run by its number. Raises UserError if there is none."""
+    """Return a run by number. Raises UserError if there is no such run."""
     known = {run.record.run_id: run for run in results.started}
     if number not in known:
         held = f"runs {min(known)} to {max(known)}" if known else "no runs"

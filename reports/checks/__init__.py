@@ -165,6 +165,6 @@ def checks(tools: Collection[str] | None = None) -> tuple[Check, ...]:
 
 @functools.cache
 def _import_all(package: str, folders: tuple[str, ...]) -> None:
-    """Have the checks of every module register themselves. Once: a pinsweep that is upgraded meanwhile goes on with those it has."""
+    """Import all check modules once. An upgrade of pinsweep during a run then has no effect."""
     for module in pkgutil.iter_modules(folders):
         importlib.import_module(f"{package}.{module.name}")

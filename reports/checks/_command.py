@@ -34,8 +34,10 @@ def own(tool: str, text: str) -> str:
 
 
 def _simple(text: str) -> Iterator[str]:
-    """Give the simple commands of a text, in order; what stands in a substitution or in a quoted script (`sh -c "…"`) is cut out
-    of its command, and follows it."""
+    """Yield the simple commands of a text in order.
+
+    Substitutions and quoted scripts (`sh -c "…"`) are cut out of a command, and follow that command.
+    """
     command, scripts = "", []
     at = 0
     while at < len(text):
@@ -73,7 +75,7 @@ def _with(command: str, scripts: list[str]) -> Iterator[str]:
 
 
 def _close(text: str, at: int, opened: str) -> int:
-    """Return where a substitution ends; the end of the text if it does not."""
+    """Return the end of a substitution, or of the text if the substitution has no end."""
     depth = 1
     for i in range(at, len(text)):
         depth += {"`": -1}.get(text[i], 0) if opened == "`" else {"(": 1, ")": -1}.get(text[i], 0)

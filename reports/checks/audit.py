@@ -92,7 +92,7 @@ def _findings(
 
 
 def _kind(fault: Fault) -> tuple[object, ...]:
-    """The same for faults of one cell that are one row: that begin alike, up to the first figure."""
+    """Return a key that is equal for faults of one cell with the same text up to the first figure."""
     begins = fault.text if fault.quoted or not fault.own else re.split(r"[\d:]", fault.text, maxsplit=1)[0]
     return (*cell_key(fault.run), fault.cell, begins)
 
@@ -112,7 +112,9 @@ def _row(
 
 
 def _cell_name(run: Run, texts: Mapping[CellKey, set[str]]) -> str:
-    """Return "a.out, mode=loaded_latency W=6": with its captured output if that is a single one."""
+    """Return the name of a cell, such as "a.out, mode=loaded_latency W=6", with the name of a single captured
+    output.
+    """
     names = texts.get(cell_key(run), set())
     text = run.text if len(names) == 1 and "source" not in run.cell.labels() else ""
     axes = run.cell.describe() if run.cell.labels() or not text else ""

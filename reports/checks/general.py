@@ -66,7 +66,9 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
 
 
 def _copies(every: Sequence[Sequence[Run]]) -> Iterator[Fault]:
-    """Yield cells with other options than another's and all its figures: a file under two names, an axis that was lost."""
+    """Yield cells with equal figures and different options, such as a file under two names or an axis without
+    effect.
+    """
     seen: dict[tuple[object, ...], Run] = {}
     for run in (runs[0] for runs in every if len(every) > 1):
         figures = tuple(row.value for row in run.measured())
@@ -87,7 +89,7 @@ def _facts(run: Run) -> dict[str, object]:
 
 
 def _printed(run: Run, name: str) -> bool:
-    """Does the tool's output repeat the option's value? Then it arrived."""
+    """Return whether the output repeats the option's value, as proof that the option reached the tool."""
     if run.captured:
         return True  # the options of captured output are read from it
     value = run.cell.options[name]
@@ -260,7 +262,7 @@ _COARSE = 0.1
 
 
 def _coarse(cell: Repeats) -> Iterator[Fault]:
-    """Give the times of a cell whose median is printed in steps of a tenth of it or more."""
+    """Yield the times of a cell with a last digit of at least 10 % of the median."""
     coarse: dict[tuple[str, bool], list[tuple[float, Name, float, float]]] = {}
     for name, column in cell.columns.items():
         step = next(filter(None, column.steps), 0.0)
@@ -356,7 +358,7 @@ _DO_INSTEAD = {
 
 
 def _have_no_cpus(run: Run) -> bool:
-    """Have the nodes without a row in a run's matrix no CPUs, as its session's topology says?"""
+    """Return whether the topology shows that the nodes without a row have no CPUs."""
     pairs = [(row.get("from"), row.get("to")) for row in run.measured()]
     lacking = {memory for _, memory in pairs} - {source for source, _ in pairs} - {None}
     machine = run.session.topology
@@ -490,7 +492,7 @@ def another_build(results: Results) -> Iterator[Fault]:
 
 
 def _programs(run: Run) -> Iterator[tuple[str, str]]:
-    """Give path and checksum of each program that a run started, as far as they are recorded."""
+    """Yield path and checksum of each program of a run, as far as recorded."""
     files = run.program.get("files") or {}
     own = (one for word, one in files.items() if word in run.record.argv or not get_tool(run.tool).OPEN)
     for one in (run.program, *own):

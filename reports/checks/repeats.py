@@ -32,7 +32,7 @@ OFF: Final = 1.96 * math.sqrt(math.pi / 2)
 
 
 def _tells_shares(cell: Repeats) -> bool:
-    """May the leading number of a cell be judged by shares of it?"""
+    """Return whether shares of the leading number are meaningful."""
     return cell.lead is not None and scatter.tells_shares(cell.standing, cell.lead.unit)
 
 
@@ -78,7 +78,7 @@ def _leading_apart(cell: Repeats) -> Iterator[Fault]:
 
 
 def _parts_apart(cell: Repeats, metric: str, noise: float, much: float) -> tuple[str, ...]:
-    """Return the other parts of a metric, as STREAM's kernels, whose repeats differ widely, too."""
+    """Return the other parts of a metric, such as STREAM's kernels, with repeats that differ widely."""
     whole = metric.rpartition("/")[0]
     return tuple(
         name.tells_of
@@ -90,7 +90,7 @@ def _parts_apart(cell: Repeats, metric: str, noise: float, much: float) -> tuple
 
 
 def _others_apart(cell: Repeats, flagged: AbstractSet[str]) -> Iterator[Fault]:
-    """Give the other numbers whose repeats differ widely, as one fault per level with the widest of them."""
+    """Yield the other numbers with repeats that differ widely, as one fault per level with the widest numbers."""
     wide = [name for name in _beyond_reason(cell) if flagged.isdisjoint(wholes(name.tells_of))]
     by_level = group_by(wide, lambda name: scatter.scatters(cell.columns[name].values, NOISE))
     for scattered, same in sorted(by_level.items(), reverse=True):
@@ -104,7 +104,7 @@ def _others_apart(cell: Repeats, flagged: AbstractSet[str]) -> Iterator[Fault]:
 
 
 def _beyond_reason(cell: Repeats) -> Iterator[Name]:
-    """Give the numbers of a cell whose repeats differ so widely."""
+    """Yield the numbers of a cell with extremely different repeats."""
     for name, column in cell.columns.items() if len(cell.runs) > 1 else ():
         if name.derived or name.better == "neither":
             continue
@@ -115,7 +115,7 @@ def _beyond_reason(cell: Repeats) -> Iterator[Name]:
 
 
 def _with(run: Run, metrics: Sequence[str]) -> dict[str, None]:
-    """Return metrics, then those that the tool shows with them, and that are flagged with them."""
+    """Return metrics, followed by the related metrics that are shown and flagged together."""
     others = (of for metric in metrics for of in judged(run.tool).shown_with(metric, run))
     return dict.fromkeys((*metrics, *others))
 
@@ -166,7 +166,7 @@ def _unsettled(values: Sequence[float], last: int, most: int) -> str:
 
 
 def by_chance(settled: Sequence[Sequence[float]], others: Sequence[Sequence[float]]) -> list[str]:
-    """Return for each settled cell of a sweep why that may be chance, by its values; "" if it is not. `others` did not settle."""
+    """Return the reason why each settled cell may have settled by chance, or "". `others` did not settle."""
     others = [values for values in others if len(values) >= BASE]  # that had the chance to settle
     noise = statistics.median(map(scatter.deviation, others)) if others else 0.0
     cells = len(settled) + len(others)
@@ -221,7 +221,7 @@ def _in_sessions(results: Results) -> Iterator[Repeats]:
 
 
 def _timed(cell: Repeats) -> list[scatter.Timed]:
-    """Return when each repeat of a cell ran, and its result, higher being better; [] if that is not known."""
+    """Return time and result of each repeat of a cell, with higher results better, or [] if unknown."""
     values = _turned(cell)
     try:
         at = [datetime.fromisoformat(run.record.started_utc).timestamp() / 3600 for run in cell.runs]
@@ -234,7 +234,9 @@ def _timed(cell: Repeats) -> list[scatter.Timed]:
 
 
 def _turned(cell: Repeats) -> list[float]:
-    """Return the leading number of each repeat, a time as its inverse: higher is better. [] if changes of it are no shares."""
+    """Return the leading number of each repeat, with times inverted so that higher is better. Numbers without
+    meaningful shares give [].
+    """
     values, better = cell.standing, cell.leader.better
     if min(values, default=0.0) <= 0 or better == "neither" or not _tells_shares(cell):
         return []

@@ -128,7 +128,7 @@ class Names:
 
 @dataclass(slots=True)
 class _Results:
-    """The figures and tables of the page, each with a name of its own."""
+    """The figures and tables of the page, each with a unique name."""
 
     results: Results
     version: str
@@ -253,7 +253,7 @@ def _key_numbers(page: Page) -> Table:
 
 
 def _commands(results: Results) -> Iterable[Block]:
-    """Yield every distinct command line, sweep by sweep, with the runs that it started."""
+    """Yield every distinct command line by sweep, with the runs of the command."""
     several = len({run.file for run in results.runs}) > 1
     for sweep, runs in results.by_sweep(results.runs).items():
         yield Heading(runs[0].sweep_title or sweep, 3)

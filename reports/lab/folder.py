@@ -93,7 +93,7 @@ def _hash(data: bytes) -> str:
 
 
 def _hash_of(path: Path) -> str | None:
-    """Return the hash of a file, None if it is missing. A folder or a FIFO has a hash that no file has."""
+    """Return the hash of a file, or None if missing. A folder or FIFO has a hash that no file has."""
     try:
         if path.exists() and not path.is_file():  # a FIFO would be waited for
             return "folder"
@@ -111,7 +111,7 @@ def _hash_of(path: Path) -> str | None:
 
 
 def _known(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return the hashes of the manifest. Without a valid manifest every existing file counts as edited."""
+    """Return the hashes of the manifest. If the manifest is invalid, every existing file counts as edited."""
     try:
         held = json.loads(safe_files.read_named(path, 16 << 20)) if path.is_file() else {}
         return {str(name): tuple(map(str, hashes)) for name, hashes in held["files"].items()}

@@ -62,10 +62,10 @@ def png(picture: Picture, trace: Trace) -> bytes:
 
 
 def _with_text(image: bytes, trace: Trace) -> bytes:
-    """Return a PNG with an iTXt chunk for each name and value, after its header.
+    """Return a PNG with an iTXt chunk for each name and value, after the header.
 
-    Chunk layout: PNG specification, third edition, 11.3.3 (length, type, data, CRC-32 over type and data); the data
-    is keyword, NUL, 0 (not compressed), 0, two empty NUL-ended strings, then the text in UTF-8.
+    Chunk layout: PNG specification, third edition, 11.3.3 (length, type, data, CRC-32 over type and data). The data is
+    keyword, NUL, 0 (not compressed), 0, two empty NUL-ended strings, then the text in UTF-8.
     """
     header = 8 + 12 + 13  # signature; IHDR with its length, type and CRC
     chunks = b""

@@ -70,13 +70,13 @@ def snippet(frame: pd.DataFrame) -> str:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (of a frame)
-    """Return a value as Python writes it; None of an empty cell."""
+    """Return a value in Python syntax. An empty cell gives None."""
     value = value.item() if hasattr(value, "item") else value
     return None if pd.isna(value) else value
 
 
 def _scale(x: pd.Series) -> str:
-    """Return the kind of the axis, its ticks if they are few, and that it is logarithmic if its values are far apart."""
+    """Return the kind of an axis, with few ticks as explicit values. Widely spread values make the axis logarithmic."""
     if x.dtype.kind not in "iuf":
         return '"type": "ordinal", "sort": None'
     values = sorted(x.dropna().unique().tolist())

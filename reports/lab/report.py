@@ -106,7 +106,7 @@ def _text(
     escape: Callable[[str], str],
     render: Callable[[Iterable[Block]], str],
 ) -> dict[str, bytes]:
-    """Return report.SUFFIX and the files of the user's folder that its template refers to."""
+    """Return report.SUFFIX and the user's files that the template refers to."""
     templates = Templates(folder, escape=escape, tex=suffix == "tex")
     files: dict[str, bytes] = {}
 

@@ -27,7 +27,7 @@ def way(run: Run) -> dict[str, str]:
 
 
 def _listed(groups: Sequence[Sequence[int]]) -> str:
-    """Return "0-3"; "0 | 8" of a few processes, "0-63 of 64 processes" of many."""
+    """Return "0-3", or "0 | 8" for a few processes, or "0-63 of 64 processes" for many."""
     texts = [format_cpulist(group) for group in groups]
     if len(set(texts)) <= 1:
         return texts[0] if texts else ""

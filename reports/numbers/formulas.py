@@ -271,8 +271,10 @@ def fit(times: Mapping[int, float]) -> Hockney | None:
 
 
 def _branch(sizes: Sequence[int], times: Mapping[int, float], most: float) -> tuple[Branch, float]:
-    """Return the weighted least squares line (weights 1/t²) and its sum of squared relative residuals. most: the largest B (B/s) that
-    the times determine."""
+    """Return the weighted least squares line (weights 1/t²) with the sum of squared relative residuals.
+
+    `most` is the largest B (B/s) that the times determine.
+    """
     weights = [times[n] ** -2 for n in sizes]
     total = sum(weights)
     mean_n = sum(w * n for w, n in zip(weights, sizes, strict=True)) / total
@@ -431,7 +433,7 @@ def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
 
 
 def _log_index(bucket: Bucket, per_decade: int) -> int:
-    """Return into which logarithmic bucket this one goes: `i` begins at 10^(i/per_decade)."""
+    """Return the index i of a logarithmic bucket that begins at 10^(i/per_decade)."""
     return math.floor(math.log10(max(bucket.middle, 1e-3)) * per_decade + 1e-9)
 
 
@@ -490,7 +492,7 @@ def modes(
 
 
 def _spans(heights: Sequence[int]) -> list[range]:
-    """Cut at every local minimum: one span per local maximum."""
+    """Return one span per local maximum, divided at the local minima."""
     cuts = [0]
     for i in range(1, len(heights) - 1):
         falling = heights[i] < heights[i - 1]
@@ -511,6 +513,6 @@ def _one(heights: Sequence[int], a: range, b: range) -> bool:
 
 
 def _mode(own: Sequence[Bucket], low: float, high: float, total: int) -> Mode:
-    """Return the mode from `low` to `high` that some of the buckets lie in, with the median of their samples."""
+    """Return the mode from `low` to `high` with the median of the samples."""
     n = sum(b.n for b in own)
     return Mode(min(max(_ranked(own, [0.5], n)[0], low), high), n / total, low, high)

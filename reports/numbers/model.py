@@ -145,7 +145,7 @@ class Name:
 
 
 def _label(label: str, value: Scalar) -> str:
-    """Return a label and its value in words: "8 B", "4 processes", "delay 100"."""
+    """Return a label and a value as text, such as "8 B", "4 processes" or "delay 100"."""
     if label == SIZE and isinstance(value, int | float):
         return _size(value)
     if label == "statistic":  # of poke's time per byte
@@ -156,7 +156,7 @@ def _label(label: str, value: Scalar) -> str:
 
 
 def _size(value: float) -> str:
-    """`_size(4096)` is "4 KiB", `_size(4097)` is "4097 B": sizes are told apart to the byte."""
+    """Return a size without rounding: 4096 is "4 KiB", 4097 is "4097 B"."""
     exact = value % fmt.scale_for([value], "B").factor == 0
     return fmt.size(value) if exact else f"{value} B"
 

@@ -113,7 +113,7 @@ class Repeats:
         )
 
     def _whose(self, name: Name) -> str:
-        """Return the direction or operation of a number, if the quantity of another is among the numbers, too; else ""."""
+        """Return the direction or operation of a number if other numbers have the same quantity, else ""."""
         labels = dict(name.part)
         whose = next((str(labels[key]) for key in ("direction", "op") if key in labels), "")
         several = whose and any(n.quantity == name.quantity and n != name for n in self.columns)
@@ -159,7 +159,7 @@ def each_number(run: Run) -> Iterator[Number]:
 
 @dataclass(frozen=True, slots=True)
 class _Fresh:
-    """What tools ask of a run before it is stored."""
+    """Tool input for a run before the run is stored."""
 
     cell: Cell
     parsed: Parsed

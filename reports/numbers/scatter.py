@@ -68,7 +68,9 @@ def pairs_apart(values: Sequence[float]) -> float:
 
 
 def _pairs_limit(n: int) -> float:
-    """Return `_PAIRS` of n, beyond its end by the estimator's asymptotic error (efficiency 0.82), to 2 % on the wide side."""
+    """Return `_PAIRS` for n. Larger n use the asymptotic error of Qₙ (efficiency 0.82), correct to 2 % on the wide
+    side.
+    """
     if n in _PAIRS:
         return _PAIRS[n]
     bias = (n + (1.4 if n % 2 else 3.8)) / (2.2219 * n)
@@ -189,7 +191,7 @@ def _centred(values: Sequence[float]) -> list[float]:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Return the rank of each value, from 1; equal ones share the mean of theirs."""
+    """Return the rank of each value from 1. Equal values share the mean rank."""
     order = sorted(range(len(values)), key=values.__getitem__)
     found = [0.0] * len(values)
     for _, group in itertools.groupby(enumerate(order, 1), key=lambda item: values[item[1]]):

@@ -152,14 +152,16 @@ class Templates:
         return bool(self.folder and filename and Path(filename).is_relative_to(self.folder))
 
     def _place(self, error: Exception) -> str:
-        """Return file and line of the innermost of the user's templates that an error went through; "" if none did."""
+        """Return file and line of the innermost user template in an error's traceback, or ""."""
         if isinstance(error, UnicodeDecodeError) and self.folder:
             return str(self.folder)
         frames = [f for f in traceback.extract_tb(error.__traceback__) if self._is_own(f.filename)]
         return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
     def _check_blocks(self, name: str) -> None:
-        """Raise UserError if a template that extends one of ours defines a block that ours has not: Jinja would drop it."""
+        """Raise UserError if an extending template defines a block that the shipped template lacks. Jinja would drop
+        such a block.
+        """
         assert self.folder is not None
         tree = self.environment.parse(
             _read(within(self.folder, self.folder / name)), name, str(self.folder / name)
@@ -225,7 +227,7 @@ def _said(error: Exception, names: Iterable[str]) -> tuple[str, str]:
 
 
 def _folder(folder: Path) -> Path:
-    """Return the folder. Raises UserError if it is none, or holds nothing that pinsweep would look for."""
+    """Return the folder. Raises UserError if the path is not a folder or the folder has no usable file."""
     if not folder.is_dir():
         raise UserError(
             str(folder),

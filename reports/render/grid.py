@@ -72,7 +72,7 @@ def text(value: Value, unit: str = "", *, step: float | None = None, signed: boo
 
 
 def _leading(table: Table, numeric: Sequence[bool]) -> int:
-    """Return the first column of measured values: with a unit; else the first of numbers."""
+    """Return the first column with a unit, or else the first column of numbers."""
     for i, column in enumerate(table.columns):
         if numeric[i] and (column.unit or isinstance(_first(table, i), Quantity | Interval)):
             return i
@@ -108,7 +108,7 @@ def _column(column: Column, values: Sequence[Value]) -> tuple[str, list[str], bo
 
 
 def _scale(column: Column, values: Iterable[Value]) -> fmt.Scale | None:
-    """Return the one unit of a column; None if its cells have their own."""
+    """Return the common unit of a column, or None if each cell has a unit."""
     if column.unit in ("", "%", "B", "s", "date"):
         return None
     ends: list[float] = []

@@ -43,7 +43,7 @@ def shape(grid: Grid) -> Shape | None:
 
 
 def _wrapped(widths: list[float], numeric: tuple[bool, ...], room: float) -> tuple[float, ...]:
-    """Return the shares of the widest texts, which fill the rest of the width; () if the rest is too narrow."""
+    """Return the shares of the widest texts, which fill the rest of the width, or () if too little width remains."""
     wide = sorted((i for i, is_number in enumerate(numeric) if not is_number), key=lambda i: widths[i])
     left = room - sum(width for i, width in enumerate(widths) if numeric[i])
     while wide and widths[wide[0]] <= left / len(wide):

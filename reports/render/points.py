@@ -130,7 +130,7 @@ def _varies(rows: pd.DataFrame, column: str) -> bool:
 
 
 def _splitting(rows: pd.DataFrame, by: list[str], keys: Sequence[str]) -> list[str]:
-    """Return the columns of `keys` that split groups of `by`; others are the same in all, or follow from these."""
+    """Return the columns of `keys` that split groups of `by`. Other columns are constant or redundant."""
     out: list[str] = []
     count = rows.groupby(by, dropna=False).ngroups
     for key in keys:
@@ -145,7 +145,7 @@ def _tuples(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any, 
 
 
 def _words(columns: Sequence[str], row: Sequence[Any]) -> str:
-    """Return what tells a line or panel apart: "bs 4k, n01"; a value that is missing has no word."""
+    """Return the label of a line or panel, such as "bs 4k, n01", without missing values."""
     words = []
     for name, value in zip(columns, row, strict=True):
         missing = value is None or value != value
@@ -155,7 +155,7 @@ def _words(columns: Sequence[str], row: Sequence[Any]) -> str:
 
 
 def _segments(points: pd.DataFrame, tested: Sequence[float]) -> pd.Series[int]:
-    """Return the part of its line that each point is in. points: in the order of x."""
+    """Return the segment index of each point within a line. `points` is in the order of x."""
     at = points["x"].copy()
     for _, panel in points.groupby("panel", sort=False):
         ranks = {x: i for i, x in enumerate(sorted({*panel["x"], *tested}))}
@@ -246,7 +246,7 @@ def tips(chart: Chart, points: Points) -> list[str]:
 
 
 def _level(value: float, unit: str) -> str:
-    """Return a value of an axis as it was chosen."""
+    """Return an axis value in the chosen spelling."""
     return grid.text(int(value) if float(value).is_integer() else value, unit)
 
 

@@ -136,7 +136,9 @@ _AS_TEXT: Final = {SERIES[0]: "#1F6CAB", SERIES[1]: "#B34F08", ORDERED[4]: "#8A5
 
 
 def _walk(node: ET.Element, uid: str) -> Iterator[ET.Element]:
-    """Give what is seen of a node, without empty groups, classes and roles. The label of a mark becomes its title."""
+    """Yield the visible parts of a node, without empty groups, classes and roles. The label of a mark becomes a
+    title.
+    """
     tag = node.tag.removeprefix(_SVG)
     if node.get("class") in ("background", "foreground") or (tag == "path" and not node.get("d")):
         return

@@ -67,7 +67,7 @@ def _block(block: Block, screen: Screen) -> str:
 
 
 def _line(block: Text, screen: Screen, *, style: str = "") -> str:
-    """Return a text as one line; on a terminal it is broken between words, and goes on below its first letter."""
+    """Return a text as one line. A terminal breaks the line between words, with an indent below the first letter."""
     line = printable(f"{MARK} {block.text}" if block.tone == "warning" else block.text)
     indent = " " * (len(line) - len(line.lstrip(" ")))
     # rich breaks lines at a no-break space, too
@@ -101,7 +101,7 @@ def _table(table: Table, screen: Screen) -> str:
 
 
 def _stacked(columns: list[list[str]], screen: Screen) -> Iterator[str]:
-    """Give each row as lines of "heading: value", for a terminal that is too narrow for the table."""
+    """Yield each row as lines of "heading: value", for a terminal that is too narrow for the table."""
     headings, *rows = zip(*columns, strict=True)
     for row in rows:
         pairs = zip(headings, row, strict=True)
@@ -122,7 +122,7 @@ def _drawn(columns: list[list[str]], numeric: list[bool], screen: Screen) -> str
 
 
 def _cell(text: str, numeric: bool) -> rich.text.Text:
-    """Return the text of a cell; a number does not break before its unit."""
+    """Return the text of a cell, without a line break between number and unit."""
     style = "yellow" if text == MARK else _WORDS.get(text, "")
     return rich.text.Text(
         text.replace(" ", NO_BREAK) if numeric and text[:1] in _DIGITS else text, style=style
@@ -130,7 +130,7 @@ def _cell(text: str, numeric: bool) -> rich.text.Text:
 
 
 def _widths(columns: list[list[str]], numeric: list[bool], screen: Screen) -> list[int]:
-    """Return widths that fit the screen, if they can: no number is cut, and no short word."""
+    """Return widths that fit the screen if possible, without truncated numbers or short words."""
     widths, least = [max(map(len, column)) for column in columns], _least(columns, numeric)
     while screen.terminal and _width(widths) > screen.width:
         widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))

@@ -68,7 +68,7 @@ def figure(
 
 
 def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
-    """Return the Vega-Lite specification of some points: one panel, or a facet of several."""
+    """Return the Vega-Lite specification of some points, with one panel or a facet of several."""
     frame, panels = shown.frame, list(dict.fromkeys(shown.frame["panel"]))
     by_name = chart.kind in ("points", "forest", "strip")
     x, y = _Axis("x", chart, shown), _Axis("y", chart, shown)
@@ -106,13 +106,13 @@ def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
 
 
 def _differ(chart: Chart, frame: pd.DataFrame) -> bool:
-    """Are the panels too different for one linear axis: more than 8 times?"""
+    """Return whether the panels differ by more than 8 times, too much for a common linear axis."""
     tops = frame.groupby("panel")["high"].max()
     return chart.kind in ("line", "bars") and not chart.log_y and bool(tops.max() > 8 * tops.min())
 
 
 class _Axis:
-    """A position channel: what values are divided by, and its part of the specification."""
+    """A position channel: a divisor of the values, and a part of the specification."""
 
     def __init__(self, name: str, chart: Chart, shown: Points) -> None:
         frame, values = shown.frame, shown.frame[name]
@@ -200,7 +200,7 @@ class _Axis:
 
 
 def _ticks(texts: dict[float, str]) -> Spec:
-    """Return an axis with these ticks alone, whose labels are left out evenly."""
+    """Return an axis with only these ticks. Vega hides crowded labels evenly."""
     named = {_vega_number(value): text for value, text in texts.items()}
     return {
         "values": [*texts],
@@ -214,7 +214,7 @@ def _texts(texts: dict[str, str], key: str) -> str:
 
 
 def _vega_number(value: float) -> str:
-    """Return a number as Vega's format '.12~g' has it: decimals down to 1e-6, where Python stops at 1e-4."""
+    """Return a number in Vega's format '.12~g', with decimals down to 1e-6. Python stops at 1e-4."""
     text = f"{value:.12g}"
     mantissa, _, power = text.partition("e-")
     if power:
@@ -223,13 +223,15 @@ def _vega_number(value: float) -> str:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Return ticks from below `low` to above `high`: 1, 2 and 5 of each decade, of many decades the powers of ten."""
+    """Return ticks from below `low` to above `high`: 1, 2 and 5 of each decade, or only powers of ten over many
+    decades.
+    """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     return [step * 10.0**power for power in range(first, last + 1) for step in ((1, 2, 5) if last - first <= 2 else (1,))]  # fmt: skip
 
 
 def _number(value: Any) -> Any:  # noqa: ANN401 (anything JSON holds)
-    """Return a value as JSON has it; texts without what SVG may not hold, because names come from experiments and hosts."""
+    """Return a JSON value. Texts lose characters that SVG forbids, because names come from experiments and hosts."""
     if isinstance(value, str):
         return plain(value)
     value = value.item() if hasattr(value, "item") else value
@@ -258,7 +260,10 @@ def _drawn(chart: Chart, shown: Points, x: _Axis, y: _Axis) -> list[Spec]:
 
 
 def _shades(values: Iterable[float]) -> list[float]:
-    """Return 0.05 to 0.75 by the logarithm of the values, which span 1.5 times at least; of changes, with 0 among them, 0 to 0.75."""
+    """Return shades from 0.05 to 0.75 by the logarithm of the values, over a range of at least 1.5 times.
+
+    Changes, with 0 among the values, have shades from 0 to 0.75.
+    """
     values = list(values)
     if values and min(values) <= 0:
         return [0.75 * max(0.0, v) / (max(values) or 1.0) for v in values]
@@ -268,7 +273,7 @@ def _shades(values: Iterable[float]) -> list[float]:
 
 
 def _series(chart: Chart, shown: Points) -> list[str]:
-    """Return the names of the lines: numbers in their order, others by their last value, the highest first."""
+    """Return the line names: numbers in ascending order, then names by falling last value."""
     frame = shown.frame
     if _is_ordered(shown):
         return list(dict.fromkeys(frame.sort_values(shown.color[0])["series"]))
@@ -282,7 +287,9 @@ def _is_ordered(shown: Points) -> bool:
 
 
 def _colors(names: Sequence[str], shown: Points, *, legend: bool) -> Spec:
-    """Return the channels that tell lines apart: a hue each, dashed from the fifth on; ordered hues of up to five levels of a number."""
+    """Return the channels for lines: one hue per line, dashed from the fifth on, or ordered hues for up to five
+    numbers.
+    """
     n = len(names)
     ordered = _is_ordered(shown) and 2 < n <= len(ORDERED)
     hues = [SERIES[i % 4] if i < 8 else GREY for i in range(n)]
@@ -298,7 +305,9 @@ def _colors(names: Sequence[str], shown: Points, *, legend: bool) -> Spec:
 
 
 def _labels_at_ends(chart: Chart, frame: pd.DataFrame, names: Sequence[str]) -> list[int]:
-    """Return the last point of each line where few lines end apart from each other: they have their names there, and no legend."""
+    """Return the last point of each line for direct labels, if few lines end with enough distance. Such lines need
+    no legend.
+    """
     if chart.kind != "line" or chart.order or not 1 < len(names) <= MAX_LABELS or max(map(len, names)) > 24:
         return []
     last = frame.groupby(["panel", "series"], sort=False).tail(1)
@@ -314,7 +323,7 @@ def _labels_at_ends(chart: Chart, frame: pd.DataFrame, names: Sequence[str]) -> 
 
 
 def _references(chart: Chart, frame: pd.DataFrame, rows: pd.DataFrame, x: _Axis, y: _Axis) -> list[Spec]:
-    """Return rows for rules, bands and rings: the same in each panel, but for a ring of one panel."""
+    """Return rows for rules, bands and circles, equal in each panel. A circle may belong to one panel."""
     out: list[Spec] = []
     low, high = (float(v) for v in frame["x"].agg(["min", "max"])) if chart.bands else (0.0, 0.0)
     rules = chart.rules(rows) if chart.rules else []
@@ -350,7 +359,7 @@ def _layer(of: str, mark: str, style: Spec, **encoding: Any) -> Spec:  # noqa: A
 
 
 def _layers(chart: Chart, shown: Points, color: Spec, data: Sequence[Spec]) -> list[Spec]:
-    """Return bands, the points, and what stands on them."""
+    """Return the layers: bands, points and labels."""
     text, mute, small = {"field": "text"}, {"value": MUTE}, {"fontSize": 11.5}
     across: dict[str, tuple[str, Spec]] = {
         "x": ("y", {"baseline": "top", "dx": 4}), "y": ("x", {"baseline": "bottom", "dx": 4, "dy": -3}),

@@ -99,7 +99,7 @@ def seen_text(record: RunRecord) -> str:
 
 
 def _process_text(process: Mapping[str, Any]) -> str:
-    """Return "walk on CPU 0, memory of node 0, 1 thread" of a process as `proof.as_json` keeps it."""
+    """Return a process from `proof.as_json` as text, such as "walk on CPU 0, memory of node 0, 1 thread"."""
     rank = "" if process.get("rank") is None else f"rank {process['rank']}: "
     mode, _, nodes = str(process.get("policy") or "").partition(":")
     said = {"bind": "memory of node ", "interleave": "memory interleaved over nodes "}.get(

@@ -68,7 +68,7 @@ def build(results: Results, findings: Sequence[Finding] | None = None) -> Page:
 
 
 def _methods(found: Sequence[_Found]) -> Iterable[str]:
-    """Give what tools count, if no figure says it."""
+    """Yield the counting methods of the tools that no figure explains."""
     shown = {chart.about for tool, *_ in found for chart in tool.CHARTS}
     return dict.fromkeys(
         tool.METHODS for tool, _, rows in found if len(rows) and tool.METHODS not in {"", *shown}
@@ -79,7 +79,7 @@ _Found = tuple[Tool, str, "pd.DataFrame"]
 
 
 def _rows(results: Results, measured: Measurements, tool: str) -> pd.DataFrame:
-    """Return the rows of a tool, with its samples."""
+    """Return the rows of a tool with the samples."""
     runs = [*results.runs, *results.warm_ups]
     good = set(results.good(tool))
     sample = tools.find(tool).samples
@@ -91,7 +91,9 @@ def _rows(results: Results, measured: Measurements, tool: str) -> pd.DataFrame:
 
 
 def _key_cells(found: Iterable[_Found], measured: Measurements) -> pd.DataFrame:
-    """Return the key numbers of all tools, best numbers only of runs that count, with where they ran."""
+    """Return the key numbers of all tools with the places of the runs. Best numbers come only from valid, counted
+    runs.
+    """
     from parsers.frames import pd
 
     parts = []
@@ -141,7 +143,7 @@ def _sections(
 
 
 def _about_once(sections: Mapping[str, list[Block]]) -> dict[str, list[Block]]:
-    """Return the sections with each text about a figure at the first figure that it is about."""
+    """Return the sections with each text about a figure only at the first such figure."""
     seen: set[str] = set()
     found: dict[str, list[Block]] = {}
     for title, blocks in sections.items():

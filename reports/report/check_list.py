@@ -79,7 +79,7 @@ def stand_in_note(results: Results, tool: str) -> str:
 
 
 def _remarks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
-    """Give what the parsers remark, except what a finding covers."""
+    """Yield the remarks of the parsers that no finding covers."""
     ids = {finding.id for finding in findings}
     covered = {flag for check in checks(results.tools) if check.id in ids for flag in check.flags} | {
         "stand_in"

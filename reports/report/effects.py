@@ -59,7 +59,7 @@ def _sweeps(results: Results, tool: str) -> Iterator[Sweep]:
 
 
 def _sweep(tool: str, cells: Sequence[Repeats]) -> Sweep | None:
-    """Return the sweep of some cells; None if their numbers have several units, or a direction is not known or not the same."""
+    """Return the sweep of some cells, or None if the numbers differ in unit or direction, or lack a direction."""
     led = numbers.leaders_of(cells)
     leaders, repeats = [leader for leader, _ in led], [values for _, values in led]
     unlike = len({leader.unit for leader in leaders}) != 1 or not all(repeats)
@@ -96,8 +96,11 @@ def _level(run: Run, axis: str) -> str:
 
 
 def _effects(sweep: Sweep) -> Iterator[tuple[Value, ...]]:
-    """Give the row of each axis, the largest effect first: the geometric mean of the ratio of its best level to its worst, over pairs of cells
-    that are the same in all other axes. Clear: in each pair the repeats differ (`formulas.differs`), and the same level is the better one."""
+    """Yield one row per axis, with the largest effect first.
+
+    The effect is the geometric mean of best level ÷ worst level, over pairs of cells that are equal in all other axes.
+    An effect is clear if the repeats of each pair differ (`formulas.differs`) and the same level is always better.
+    """
     rows = []
     for i, axis in enumerate(sweep.axes):
         names = list(dict.fromkeys(key[i] for key in sweep.cells))

@@ -123,7 +123,7 @@ def provenance(results: Results) -> tuple[tuple[tuple[str, str], ...], tuple[str
 
 
 def _listed(texts: Iterable[str]) -> str:
-    """Return the first of some texts, each once, and how many more there are."""
+    """Return the first of some texts without duplicates, and the count of the remaining texts."""
     known = list(dict.fromkeys(filter(None, texts)))
     more = [f"{len(known) - _MAX_NAMED} more"] if len(known) > _MAX_NAMED else []
     return "; ".join([*known[:_MAX_NAMED], *more])

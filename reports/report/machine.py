@@ -164,7 +164,7 @@ def _is(value: object) -> bool:
 
 
 def _cpus(text: object) -> frozenset[int]:
-    """Return the numbers of a text as frames have it, "0-3", "0 | 8"; none if it is no list."""
+    """Return the numbers of a text such as "0-3" or "0 | 8" in a frame. Any other text gives no numbers."""
     lists = [
         part
         for part in re.split(r" \| | of ", str(text or ""))
@@ -176,7 +176,9 @@ def _cpus(text: object) -> frozenset[int]:
 def _caches(
     cores: Sequence[Core], topology: Topology, rows: Sequence[Mapping[Any, Any]]
 ) -> Iterator[tuple[str, KeyNumber | None]]:
-    """Give each level of caches of some cores, with the fastest access to data that fits in it and not in the one below."""
+    """Yield each cache level of some cores, with the fastest access to data that fits in this level but not in the
+    level below.
+    """
     cpus = {cpu for core in cores for cpu in core.cpus}
     known = [
         c for c in topology.caches if c.kind != "instruction" and c.size_bytes and cpus.intersection(c.cpus)

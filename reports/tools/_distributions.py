@@ -56,7 +56,7 @@ def buckets_of(rows: pd.DataFrame) -> list[Bucket]:
 
 
 def _curves(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Give what identifies a curve (its panel, name and flags) and its rows."""
+    """Yield the key of a curve (panel, name and flags) with the rows of the curve."""
     for _, group in rows.groupby([*_panels(rows), "curve"], sort=False, dropna=False):
         first = group.iloc[0]
         yield {name: first[name] for name in (*_panels(rows), "curve", "flags", "timer")}, group
@@ -75,7 +75,7 @@ def _pooled_moments(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _few(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of MAX_CURVES curves, in order; curves of one name are distinguished by cell and program."""
+    """Return the rows of MAX_CURVES curves in order. Curves with equal names get cell and program as addition."""
     names = [*_panels(rows), "curve"]
     cells = rows["point_id"] + rows["program"]
     several = cells.groupby([rows[name] for name in names], dropna=False).transform("nunique") > 1
@@ -92,9 +92,10 @@ def _few(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tails(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per step of each tail, `time` (ns) and `share` of the samples at or above it, and those of a normal distribution.
+    """Return a row per step of each tail and of a normal distribution: `time` (ns) and `share` of the samples at or
+    above.
 
-    `numbers` are those of the curve, the same in all its rows, as `_numbers_table` has them.
+    `numbers` repeats the curve's values in all rows, as in `_numbers_table`.
     """
     from parsers.frames import pd
 
@@ -121,7 +122,7 @@ _SHARES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99":
 
 
 def _numbers_table(rows: pd.DataFrame) -> Table:
-    """Return a row per tail: samples, mean, standard deviation and quantiles of all repeats together."""
+    """Return one row per tail: samples, mean, standard deviation and quantiles over all repeats."""
     group = rows[rows["curve"] != _NORMAL].drop_duplicates(["curve", *_panels(rows)])
     columns = [
         Column(name="curve"),
@@ -137,14 +138,14 @@ def _numbers_table(rows: pd.DataFrame) -> Table:
 
 
 def _timer(rows: pd.DataFrame) -> list[Rule]:
-    """Return the least cost of the clock that timed the samples, if it is known and near them."""
+    """Return the lowest cost of the timer, if known and near the samples."""
     cost = float(rows.loc[rows["timer"] > 0, "timer"].min())
     near = cost > rows["time"].min() / 4
     return [Rule(label=f"timer {fmt.quantity(cost, 'ns')}", x=cost)] if near else []
 
 
 def _longest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
-    """Return the curve whose p99.9 is the most times its median; None if no curve has both."""
+    """Return the curve with the highest p99.9 ÷ median, or None without both."""
     ratios = {}
     for curve, numbers in zip(rows["curve"], rows["numbers"], strict=True):
         median, tail = (numbers[3], numbers[6]) if numbers else (None, None)
@@ -157,9 +158,10 @@ def _longest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 
 def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per bar: `time` to `x2` (ns), `samples`; a panel per curve, each beside the normal distribution of its mean and SD.
+    """Return a row per bar with `time` to `x2` (ns) and `samples`. Each curve has a panel with a normal distribution
+    of the same mean and SD.
 
-    `peaks` are those of the curve, the same in all its rows, as `_peak_table` has them.
+    `peaks` repeats the curve's values in all rows, as in `_peak_table`.
     """
     from parsers.frames import pd
 
@@ -180,9 +182,10 @@ def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _peaks(rows: pd.DataFrame) -> tuple[tuple[float, float, str], ...]:
-    """Return the peaks of a curve with 2 % of the samples, and ten, or more: time (ns), share, in how many of the repeats.
+    """Return the peaks of a curve with at least 2 % of the samples and ten samples: time (ns), share, number of
+    repeats.
 
-    Peaks within a tenth of their time are the same.
+    Peaks within 10 % of the time are merged.
     """
     step, buckets = float(rows["clock_step"].max()), buckets_of(rows)
     repeats = [formulas.modes(buckets_of(group), step=step) for _, group in rows.groupby("run")]

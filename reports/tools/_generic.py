@@ -44,7 +44,7 @@ def numbers(run: Run) -> Iterator[Number]:
 
 
 def _counted(rows: Counted, metrics: Mapping[str, Metric], steps: Mapping[str, float]) -> Iterator[Number]:
-    """Give the numbers one by one: most readers want the first of a million."""
+    """Yield the numbers one by one, because most readers want the first of a million."""
     selected = [series for series in rows.series if series[0] in metrics]
     single = all(len(values) == 1 for _, _, values in selected)
     for metric, unit, values in selected:
@@ -157,7 +157,7 @@ def _word(axis: str) -> str:
 
 
 def _position(rows: pd.DataFrame, axes: Sequence[str]) -> str:
-    """Return the axis with the most different numbers, at least two, else the message size; "" if there is neither."""
+    """Return the axis with the most different numbers, at least two, or else the message size, or ""."""
     levels = {name: _levels(rows, name) for name in axes}
     longest = max(levels, key=lambda name: levels[name], default="")
     if longest and levels[longest] > 1:
@@ -166,14 +166,14 @@ def _position(rows: pd.DataFrame, axes: Sequence[str]) -> str:
 
 
 def _levels(rows: pd.DataFrame, name: str) -> int:
-    """Return how many different numbers a column has; 0 if it has others, too."""
+    """Return the count of different numbers in a column, or 0 if some values are not numbers."""
     values = rows[name].dropna().unique().tolist() if name in rows else []
     is_numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     return len(values) if is_numeric else 0
 
 
 def _lines(rows: pd.DataFrame, others: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the axis of the lines, "" for all joined, and those of the panels."""
+    """Return the axis of the lines ("" for all axes joined) and the axes of the panels."""
     lines = rows.groupby(list(others), dropna=False).ngroups if others else 1
     few = [name for name in others if rows[name].nunique() <= MAX_LINES]
     if lines <= MAX_LINES or not few:
@@ -187,7 +187,7 @@ def _is_wide(values: pd.Series[Any]) -> bool:
 
 
 def _quantiles(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with the quantiles of each run in place of its values, if it has many of one metric."""
+    """Return rows with the quantiles of a run instead of the values, for runs with many values of one metric."""
     if "index" not in rows or rows["index"].nunique() <= MAX_INDEXES:
         return rows
     runs = rows.groupby(["run", "metric"], sort=False)
@@ -205,7 +205,7 @@ def _concat(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _best(rows: pd.DataFrame) -> Mapping[str, Any] | None:
-    """Hold for a metric with a direction, of which one cell of one host is the best by more than 3 %."""
+    """Hold for a metric with a direction and one best cell on one host, by more than 3 %."""
     better = rows["better"].iloc[0]
     medians = rows.groupby(["cell", "row", "statistic"], dropna=False)["value"].median().sort_values()
     if (

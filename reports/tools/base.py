@@ -204,7 +204,7 @@ class Tool:
 
 
 def _tested(runs: pd.DataFrame, axis: str) -> list[float]:
-    """Return the values of an axis of cells that were tried, whether or not they gave a number."""
+    """Return the tested axis values, including cells without a number."""
     import json
 
     values = (json.loads(text).get(axis) for text in runs["axes"].unique())
@@ -216,7 +216,7 @@ MAX_KEYS: Final = 2
 
 
 def _metrics(rows: pd.DataFrame) -> Iterator[Key]:
-    """Give the first metrics with a direction of programs whose experiments name them."""
+    """Yield the first metrics with a direction, for programs with named metrics in the experiment."""
     if not len(rows) or get_parser(str(rows["tool"].iloc[0])).METRICS:
         return
     named = rows.loc[rows["better"] != "neither", "title"]
@@ -241,7 +241,7 @@ def _cells(key: Key, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _context(template: str, row: Mapping[Any, Any]) -> str:
-    """Return a template filled with a row; without its parts, between commas, whose values are missing."""
+    """Return a template filled with a row. Parts with a missing value are left out."""
     words = []
     for part in template.split(", "):
         names = [name.partition("}")[0] for name in part.split("{")[1:]]
@@ -256,7 +256,7 @@ def _plain(value: Any) -> str:  # noqa: ANN401 (a value of a frame)
 
 
 def _tails(key: Key, rows: pd.DataFrame, cells: pd.DataFrame) -> list[float | None]:
-    """Return the p99.9 of each cell, None where it has none."""
+    """Return the p99.9 of each cell, or None."""
     picked = points.select(Chart(id="", title="", x="value", where={**key.where, **key.tail}), rows)
     found = picked.groupby(["where", "point_id"])["value"].median()
     return [found.get((where, point)) for where, point in zip(cells["where"], cells["point_id"], strict=True)]

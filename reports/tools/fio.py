@@ -156,7 +156,7 @@ def _entry(document: Scalar, job: Scalar) -> _Entry:
 
 
 def _joined_bins(parsed: Parsed, which: str) -> dict[str, Buckets]:
-    """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
+    """Return direction → the sum of the bins of all entries. A direction with an entry without bins is left out."""
     entries: dict[tuple[Scalar, Scalar, Scalar], list[Bucket]] = {}
     for document, job, _, direction, kind, low, high, n in parsed.tables["histogram"].rows if "histogram" in parsed.tables else ():  # fmt: skip
         if kind == which:
@@ -234,13 +234,15 @@ def _total(values: Iterable[float | None]) -> float | None:
 
 
 def _which(entries: Iterable[Job]) -> str:
-    """Return "lat" if its distribution is printed for every entry, else "clat"; "lat" if some have nothing else."""
+    """Return "lat" if every entry has a distribution of lat, or if some entries have only lat. Otherwise return
+    "clat".
+    """
     timed = [job for job in entries if job.iops and (job.lat is not None or job.clat is not None)]
     return "lat" if all(job.percentiles.get("lat") for job in timed) or any(job.clat is None for job in timed) else "clat"  # fmt: skip
 
 
 def _mean(group: Sequence[Job], which: str) -> float | None:
-    """Return the mean over all I/Os, None if an entry was not timed. A text that counts no I/Os is weighted by IOPS."""
+    """Return the mean over all I/Os, or None if an entry was not timed. Without I/O counts, IOPS are the weights."""
     weights = [job.ios for job in group] if all(job.ios for job in group) else [job.iops for job in group]
     means = [job.lat if which == "lat" else job.clat for job in group]
     pairs = [(mean, weight) for mean, weight in zip(means, weights, strict=True) if mean and weight]
@@ -261,7 +263,7 @@ def bin_width(value: float, bins: int = 64) -> float:
 
 
 def _part(run: Run, direction: str) -> Part:
-    """Return the label of a direction: reads of a verify phase have their own."""
+    """Return the label of a direction. Reads of a verify phase have a separate label."""
     return (("direction", f"verify {direction}" if is_verify(run, direction) else direction),)
 
 
@@ -275,9 +277,10 @@ def _rates(cell: Repeats) -> list[Name]:
 
 
 def _block(group: Sequence[Job], moved: float) -> float:
-    """Return the bytes of an I/O: the printed block size if it is within 5 % of what each moved, else that.
+    """Return the bytes of an I/O: the printed block size if within 5 % of the moved bytes per I/O, else that
+    quotient.
 
-    I/Os that are under way at the end of a short run are bytes and no I/Os.
+    I/Os in flight at the end of a short run count as bytes, but not as I/Os.
     """
     printed = {job.options.get("bs", "") for job in group}
     size = in_bytes(printed.pop()) if len(printed) == 1 else None  # "4k,64k" is of each direction its own
@@ -311,7 +314,7 @@ def joined(run: Run) -> bool:
 
 
 def _option_values(run: Run, name: str) -> set[Any]:
-    """Return the values of an option over the entries that did I/O, without those that are unknown."""
+    """Return the known values of an option over the entries with I/O."""
     return {options(run, job).get(name) for job in jobs(run) if job.iops} - {None}
 
 
@@ -371,7 +374,7 @@ def requested_depth(run: Run) -> int | None:
 
 
 def _iodepth(run: Run, job: Job) -> int | None:
-    """Return the iodepth that counts: 1 for a synchronous engine; fio's default 1 if all options are known."""
+    """Return the effective iodepth: 1 for a synchronous engine, or fio's default of 1 if all options are known."""
     if engine(run, job) in SYNC:
         return 1
     return None if joined(run) else whole(options(run, job).get("iodepth", 1 if tells_options(run) else None))
@@ -420,7 +423,7 @@ def _with_access(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Return what picks the rows of sweeps whose first axis is this one; "" of sweeps without any."""
+    """Return the filter for sweeps with this first axis. "" selects sweeps without axes."""
 
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
         frame = _with_access(frame)
@@ -450,7 +453,7 @@ def _percentiles(axis: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Give (access and panel, rows) of each line that has one cell per depth; nothing of very many hosts."""
+    """Yield (access and panel, rows) of each line with one cell per depth, except for very many hosts."""
     names = [name for name in ("access", "bs", "where") if name in rows]
     if "iodepth" in rows and rows["where"].nunique() <= MAX_HOSTS:
         for _, line in rows.groupby(names, sort=False, dropna=False):
@@ -464,7 +467,10 @@ def _subject(names: Mapping[str, Any]) -> str:
 
 
 def _saturation(line: pd.DataFrame) -> tuple[int, float] | None:
-    """Return the first depth with 95 % of the most IOPS, and the median there; None if it is the deepest, or if the repeats differ."""
+    """Return the first depth with 95 % of the maximum IOPS, and the median there.
+
+    None means that this depth is the deepest, or that the repeats disagree.
+    """
     repeats = [
         dict(zip(group["iodepth"], group["value"], strict=True)) for _, group in line.groupby("repeat")
     ]
@@ -501,7 +507,7 @@ def _panel(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(line: pd.DataFrame, limit: float) -> formulas.Within | None:
-    """Return the most IOPS of a line whose p99 keeps a limit; None if no depth keeps it, or if every depth does."""
+    """Return the highest IOPS of a line within a p99 limit, or None if no depth or every depth keeps the limit."""
     tail = line[line["statistic"] == "p99"]
     depths = {
         int(group["iodepth"].iloc[0]): [*zip(group["iops"], group["value"], strict=True)]
@@ -512,7 +518,7 @@ def _within(line: pd.DataFrame, limit: float) -> formulas.Within | None:
 
 
 def _limit(rows: pd.DataFrame) -> float | None:
-    """Return the limit on p99 (ns) that most lines keep at some depths and not at others, the tightest of equals."""
+    """Return the p99 limit (ns) that most lines keep at some depths only. In a tie, the tightest limit wins."""
     lines = [line for _, line in _lines(rows)]
     counts = {limit: sum(_within(line, limit) is not None for line in lines) for limit in LIMITS}
     return max(counts, key=lambda limit: (counts[limit], -limit)) if any(counts.values()) else None
@@ -524,7 +530,7 @@ def _limit_rule(rows: pd.DataFrame) -> list[Rule]:
 
 
 def _lines_within(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame, formulas.Within]]:
-    """Give the lines that keep the limit at some depths, each with the depth that has the most IOPS within it."""
+    """Yield the lines that keep the limit at some depths, with the best depth within the limit."""
     limit = _limit(rows)
     for names, line in _lines(rows) if limit else ():
         if within := _within(line, limit or 0.0):
@@ -549,7 +555,7 @@ def _keeps_limit(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 
 def _cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of sweeps over no axis, each with the `name` of its cell."""
+    """Return the rows of sweeps without axes, with the `name` of the cell."""
     rows = _over("")(frame)
     several = rows.groupby("point_id")["access"].transform("nunique") > 1
     names = rows["cell"].where(~several, rows["cell"] + ", " + rows["access"])
@@ -557,14 +563,14 @@ def _cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _slowest(rows: pd.DataFrame) -> Mapping[str, Any] | None:
-    """Return the panel whose slowest step is the most times its median one, if it has five steps."""
+    """Return the panel with the highest ratio of slowest step to median step, over at least five steps."""
     steps = rows[rows["statistic"] == "mean"].groupby("curve", sort=False)["value"]
     ratios = (steps.max() / steps.median())[steps.size() >= _MIN_STEPS]
     return {"curve": fmt.sentence(str(ratios.idxmax())), "ratio": Quantity(float(ratios.max()), "")} if len(ratios) else None  # fmt: skip
 
 
 def _slowest_repeat(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the repeat of each curve with the slowest step, against its own median."""
+    """Return the repeat of each curve with the slowest step, relative to the median of that repeat."""
     cell = ["point_id", "curve", "where"]
     means = rows[rows["statistic"] == "mean"].groupby([*cell, "run"], sort=False)["value"]
     runs = (means.max() / means.median()).groupby(level=cell, sort=False).idxmax()
@@ -635,7 +641,7 @@ _LOGS: Final = {"iops": "IOPS", "bw": "bandwidth", "lat": "window latency", "cla
 
 
 def _samples(run: Run) -> Iterator[dict[str, Any]]:
-    """Give the bins of a run and the steps of its logs; `curve` is what was done and where its axes are."""
+    """Yield the bins of a run and the steps of the logs. `curve` is the access and the place of the axes."""
     if run.parsed is None or not {"histogram", "log", "log_histogram"} & run.parsed.tables.keys():
         return
     labels = {k: v for k, v in run.cell.labels().items() if k not in ("rw", "readwrite", "bs")}
@@ -671,9 +677,9 @@ _LOG_COLUMNS: Final = ("log", "job", "direction", "window", "time", "value", "lo
 
 
 def _steps(log: pd.DataFrame, *, is_cut: bool) -> Iterator[dict[str, Any]]:
-    """Give mean and longest latency of each second of a run, of each tenth of one if it is short.
+    """Yield mean and longest latency of each second of a run, or of each tenth of a second in a short run.
 
-    The log of each I/O counts if it is complete, else histograms, else that log up to where the first job ends.
+    Complete I/O logs are used first, then histograms, then I/O logs up to the end of the first job.
     """
     each, bins = log[log["window"] == 0], log[log["log"] == "bins"]
     each = each[each["log"] == ("lat" if (each["log"] == "lat").any() else "clat")]
@@ -694,7 +700,7 @@ def _steps(log: pd.DataFrame, *, is_cut: bool) -> Iterator[dict[str, Any]]:
 
 
 def _windows(log: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Give what fio logged of each window that all jobs have: the sum of IOPS and of bandwidth, the mean of latencies."""
+    """Yield the logged values of each common window of all jobs: summed IOPS and bandwidth, mean latencies."""
     log = log[(log["window"] > 0) & log["log"].isin([*_LOGS])]
     if (log["log"] == "lat").any():
         log = log[log["log"] != "clat"]
@@ -740,7 +746,7 @@ _PROGRESS: Final = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
 
 
 def _of_run(level: Level, run: Run, text: str, *quoted: tuple[float, str]) -> Fault:
-    """Return what is wrong with the numbers of one run."""
+    """Return the faults in the numbers of one run."""
     return Fault(level=level, run=run, own=True, text=text, quoted=quoted)
 
 
@@ -757,20 +763,22 @@ def _rw(run: Run) -> str:
 
 
 def _has_phases(run: Run) -> bool:
-    """Did the directions of a run follow one another? What was written is read back after it (`verify`)."""
+    """Return whether the directions of a run were sequential, as with `verify` reads after the writes."""
     verified = "verify" in run.options or "verify" in typed_options(run)
     one_way = _rw(run).removeprefix("rand") in ("read", "write")
     return len(directions(run)) > 1 and (verified or one_way)
 
 
 def _concurrent(run: Run) -> list[Job]:
-    """Return the entries whose I/Os were in flight at one time: of directions that followed one another, the one asked for."""
+    """Return the entries with I/Os in flight at the same time. For sequential directions, return the requested
+    direction.
+    """
     wanted = "read" if _rw(run) in ("read", "randread") else "write"
     return (directions(run).get(wanted) if _has_phases(run) else None) or _active(run)
 
 
 def _iops_range(job: Job) -> tuple[float, float]:
-    """Return what the IOPS can be: a text has them cut to whole numbers."""
+    """Return the possible range of IOPS, because a text has truncated whole numbers."""
     iops = job.iops or 0.0
     return iops, iops + 1 if iops == int(iops) else iops
 
@@ -935,7 +943,7 @@ _UNITS: Final = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600
 
 
 def _seconds(value: object) -> float | None:
-    """Return fio's time in seconds: `20`, `30s`, `5m`. None if it is not a time."""
+    """Return fio's time in seconds (`20`, `30s`, `5m`), or None for any other text."""
     match = re.fullmatch(r"([0-9.]+)([a-z]*)", str(value).strip().lower())
     try:
         return float(match[1]) * _UNITS[match[2]] if match else None
@@ -1021,14 +1029,14 @@ def _is_buffered(run: Run, job: Job) -> bool:
 
 
 def _is_read_ahead(run: Run, job: Job) -> bool:
-    """Were these sequential reads? The kernel fetches the next blocks before they are asked for."""
+    """Return whether the reads were sequential, so that the kernel fetched blocks ahead."""
     settings = options(run, job)
     rw = str(settings.get("rw") or settings.get("readwrite") or _rw(run)).partition(":")[0]
     return job.direction == "read" and rw in ("read", "rw", "readwrite", "None")  # fio's default is read
 
 
 def _io_time(run: Run, job: Job) -> float | None:
-    """Return the time of one buffered I/O, ns: processes ÷ IOPS if each has one in flight, if that is less than the latency."""
+    """Return the time of one buffered I/O in ns: processes ÷ IOPS with one I/O in flight each, or a smaller latency."""
     count = processes(run, job) if engine(run, job) in (*SYNC, "libaio") and not joined(run) else None
     each = count / job.iops * 1e9 if count and job.iops else None
     return min((t for t in (job.time, each) if t is not None), default=None)
@@ -1094,7 +1102,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
 
 
 def _share_at(run: Run, depth: int) -> float | None:
-    """Return the share of I/Os that were submitted in the bucket of `depth` or above; None if not printed."""
+    """Return the share of I/Os submitted in the bucket of `depth` or above, or None if not printed."""
     bucket = 1 << min(6, depth.bit_length() - 1)  # 1, 2, 4 … 32, >=64
     shares = (sum(v for step, v in job.depths.items() if step >= bucket) for job in jobs(run) if job.depths)
     return max(shares, default=None)
@@ -1150,7 +1158,9 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
 
 
 def _is_mixed(runs: Sequence[Run]) -> bool:
-    """Did some repeat run its iodepths in another order than up, as random rounds do? Nobody knows the order of captured texts."""
+    """Return whether a repeat ran the iodepths out of ascending order, as random rounds do. The order of captured
+    output is unknown.
+    """
     if runs[0].captured:
         return False
     rounds = group_by(runs, lambda run: run.turn).values()

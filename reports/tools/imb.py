@@ -132,11 +132,10 @@ def _timing(
 def _recovered(
     time: float | None, size: int | None, bandwidth: float | None
 ) -> tuple[float | None, float | None]:
-    """Return a time and its last digit (ns) from the bandwidth beside it, where that has more digits: 8 B in 0.19 µs at
-    42.11 MB/s took 190.0 ns.
+    """Return time and last digit (ns), computed from the bandwidth if the bandwidth has more digits.
 
-    IMB computes the column from the time before it is rounded. What does not agree with the printed time within its last
-    digit counts the bytes in another way and is left alone.
+    8 B in 0.19 µs at 42.11 MB/s took 190.0 ns. IMB computes the bandwidth before the time is rounded. The printed time
+    is used if both values disagree by more than the last digit, because the bandwidth then counts bytes in another way.
     """
     if time is None:
         return None, None
@@ -174,7 +173,7 @@ def _without_size(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the time of the shortest message between two CPUs, both ways round, if there are three pairs or more."""
+    """Return the time of the shortest message between two CPUs in both directions, for three pairs or more."""
     from parsers.frames import pd
 
     found = _times(rows)
@@ -191,7 +190,7 @@ def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[int, float]]]:
-    """Give the labels of each PingPong curve without flags, and its times: size (B) → median (ns)."""
+    """Yield labels and median times of each PingPong curve without flags: size (B) → ns."""
     keys = ["where", "place", "program", "cell"]
     usable = rows[(rows["flags"] == "") & (rows["kind"] == "PingPong")]
     for _, line in usable.groupby([*keys, "point_id"], sort=False, dropna=False):
@@ -199,7 +198,7 @@ def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[int, float
 
 
 def _medians(line: pd.DataFrame) -> dict[int, float]:
-    """Return message size (B) → median of its repeats."""
+    """Return message size (B) → median of the repeats."""
     medians = line.groupby("message_size")["value"].median()
     return {
         int(size): float(value) for size, value in zip(medians.index.tolist(), medians.tolist(), strict=True)
@@ -207,7 +206,9 @@ def _medians(line: pd.DataFrame) -> dict[int, float]:
 
 
 def _shortest(times: Mapping[int, float]) -> tuple[int, float] | None:
-    """Return the message without bytes, after a cold start the smallest one of up to 8 B, and its time (ns)."""
+    """Return the size and the time (ns) of the empty message. After a cold start, return the smallest message up to
+    8 B.
+    """
     started = formulas.cold(times)
     size = min((n for n in times if n <= 8 and n not in started), default=None)
     return None if size is None else (size, times[size])
@@ -236,7 +237,7 @@ def _peak(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 
 def _half(rows: pd.DataFrame) -> list[Point]:
-    """Return n½ of each line, with its size if there is one line."""
+    """Return n½ of each line. A single line also has the size."""
     found = [
         (key["where"], formulas.half_size(rates), max(rates.values()) / 2) for key, rates in _lines(rows)
     ]
@@ -250,7 +251,7 @@ def _half(rows: pd.DataFrame) -> list[Point]:
 
 
 def _fits(rows: pd.DataFrame) -> Table | None:
-    """Return what each PingPong curve offers: latency, peak, n½, and the lines that are quotable."""
+    """Return the derived numbers of each PingPong curve (latency, peak, n½) and the quotable lines."""
     out = []
     lines = [*_lines(rows)]
     pairs = {(key["place"], key["where"]) for key, _ in lines}
@@ -336,7 +337,9 @@ def _by_size(rows: Iterable[Timing]) -> dict[int, float]:
 
 
 def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
-    """Give α, peak and n½ of a PingPong curve, as in `formulas`. α is that of small messages, and missing if that line is not quotable."""
+    """Yield α, peak and n½ of a PingPong curve as in `formulas`. α is for small messages, and is missing if that
+    line is not quotable.
+    """
     times = _by_size(curve)
     found, fit = formulas.pingpong(times), formulas.fit(times)
     start = next((b for b in fit.quotable if b.start == min(times)), None) if fit else None
@@ -394,7 +397,7 @@ def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
 
 
 def _known(rows: Iterable[Timing]) -> dict[int, Known]:
-    """Return what the lines of one benchmark tell, by message size, smallest first."""
+    """Return the known times of one benchmark by message size, smallest first."""
     told = [
         (n, time, _step(row), n / time * 1e9 if row.benchmark == "PingPong" else row.bandwidth or 0.0)
         for row in rows
@@ -412,7 +415,7 @@ def _known(rows: Iterable[Timing]) -> dict[int, Known]:
 
 
 def _step(row: Timing) -> float:
-    """Return the last digit of a line's time, ns; 0 where nothing tells it."""
+    """Return the last digit of a line's time in ns, or 0 if unknown."""
     return row.time_step or 0.0 if row.time else imb.PRINTED["time"]
 
 
@@ -421,7 +424,7 @@ _Table = tuple[str, int | None, str | None, int | None]
 
 
 def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
-    """Return what a cell's runs tell of each benchmark that has sizes, by table and message size."""
+    """Return the known times of each benchmark with sizes, by table and message size."""
     rows = (row for run in runs for row in timings(run))
     of = group_by(rows, lambda row: (row.benchmark, row.nprocs, row.mode, row.group))
     return {key: known for key, own in of.items() if (known := _known(own))}
@@ -472,8 +475,11 @@ _LINE = re.compile(r"^\W*\d+[ \t]+\d+[ \t]+[\d.]+.*$|^.*\bhwloc-bind\b.*\bIMB-\w
 
 
 def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
-    """Return what was typed for each run. Of the parts of one text the command may stand at the end of the part before, with prose
-    between it and its table: it is that of the next table."""
+    """Return the typed command of each run.
+
+    The command of an output part may be at the end of the part before, with prose before the table. Such a command
+    belongs to the next table.
+    """
     found = {run: [command_text(run)] for run in runs}
     for parts in group_by(
         (run for run in runs if run.captured), lambda r: (r.file, r.session.session, source(r))
@@ -549,7 +555,9 @@ def resolution(results: Results) -> Iterator[Fault]:
 
 
 def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> Fault:
-    """Say of some sizes of PingPong that their last digit is coarse. shown: do repeats show how wide their times are?"""
+    """Describe a coarse last digit of some PingPong sizes. `shown` is true if the repeats show the range of the
+    times.
+    """
     once = len(runs) == 1
     worst = max(known.values(), key=lambda one: one.coarse)
     by_repeats = _shown_by(runs) if shown else f"and {len(runs)} repeats differ by no more than that"
@@ -573,7 +581,7 @@ _COARSE, _LEAST = 0.02, 50
 
 
 def _is_own_choice(row: Timing) -> bool:
-    """Did IMB choose the repetitions? Without -iter it moves 40 MiB a size."""
+    """Return whether IMB chose the repetitions. Without -iter, IMB moves 40 MiB per size."""
     return bool(row.message_size) and row.repetitions == max(1, 40 * 2**20 // (row.message_size or 1))
 
 
@@ -594,7 +602,9 @@ def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[st
 
 
 def _doubted(benchmark: str, rows: Sequence[Timing], some: Sequence[Timing]) -> list[str]:
-    """Return the metrics (as `Name.tells_of`) of some of a benchmark's lines: of all of them the benchmark."""
+    """Return the metrics (as `Name.tells_of`) of some lines of a benchmark, or the benchmark if all lines are
+    flagged.
+    """
     if len(some) == len(rows):
         return [benchmark]
     told = (
@@ -637,7 +647,7 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
 
 
 def _named(table: _Table, of: Iterable[_Table]) -> str:
-    """Return "Sendrecv, 2 ranks: ", "Unidir_put, aggregate: " of several tables of a run, by what tells it from these; "" of the only one."""
+    """Return the differences between tables of a run, such as "Sendrecv, 2 ranks: ". A single table gives ""."""
     alike = [key for key in of if key[0] == table[0]]
     words = (table[0], f"{table[1]} ranks", (table[2] or "").lower(), f"group {table[3]}")
     told = [word for i, word in enumerate(words) if i and len({key[i] for key in alike}) > 1]
@@ -649,7 +659,9 @@ _MOST_QUOTED = 3
 
 
 def _shrinks(known: Mapping[int, Known], each: Sequence[Mapping[int, Known]]) -> Iterator[str]:
-    """Say where the time of a table shrinks, and that its bandwidth falls past the peak; `known`: of all repeats, `each`: of each."""
+    """Describe a time that shrinks and a bandwidth that falls past the peak. `known` combines all repeats, `each`
+    has one entry per repeat.
+    """
     of_all = (known, *each)
     pairs = [(a, b) for a, b in itertools.pairwise(known) if all(_quicker(one, a, b) for one in of_all)]
     said = [
@@ -672,7 +684,7 @@ def _shrinks(known: Mapping[int, Known], each: Sequence[Mapping[int, Known]]) ->
 
 
 def _quicker(known: Mapping[int, Known], a: int, b: int) -> bool:
-    """Does b take less time than a, beyond the last digit? Not told of a size that a repeat lacks."""
+    """Return whether b takes less time than a, beyond the last digit. Sizes that a repeat lacks give False."""
     if a not in known or b not in known:
         return False
     more, less = known[a], known[b]

@@ -150,8 +150,9 @@ def _offered(part: Part, offers: Offers) -> Iterator[Number]:
 
 
 def _headline(cell: Repeats) -> str:
-    """Return "unloaded latency 81.0 ns, peak bandwidth 25.9 GB/s", "local memory 81.0 ns, remote memory 139 ns": two kinds of numbers, each
-    from lowest to highest."""
+    """Return two kinds of numbers, each from lowest to highest, such as "local memory 81.0 ns, remote memory 139
+    ns".
+    """
     leader = cell.lead
     if leader is None:
         return ""
@@ -171,7 +172,7 @@ def _headline(cell: Repeats) -> str:
 
 
 def _kind(name: Name) -> str:
-    """Return what kind of number a headline calls it; "" for a row of a loaded-latency curve."""
+    """Return the headline's name for a kind of number, or "" for a row of a loaded-latency curve."""
     if name.derived:
         return name.metric
     if name.kind in ("latency matrix", "bandwidth matrix"):
@@ -230,7 +231,7 @@ def offers_of(rows: Sequence[Load]) -> Offers:
 
 
 def _idle(ordered: Sequence[Load], peak: Load) -> Sequence[Load]:
-    """Return the rows of an idle memory. ordered: by load, the least first."""
+    """Return the rows of an idle memory. `ordered` is sorted by rising load."""
     idle = [row for row in ordered if row.bandwidth <= IDLE_SHARE * peak.bandwidth]
     return idle if len(idle) >= MIN_IDLE else ordered[:1]
 
@@ -296,9 +297,9 @@ def _frame(records: Sequence[Mapping[Hashable, object]]) -> pd.DataFrame:
 
 
 def _loaded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per latency of curves with enough rows, with its `bandwidth`.
+    """Return one row per latency for curves with enough rows, with the `bandwidth`.
 
-    `kind`: the panel, by stride and buffer, and by place if there are several mixes.
+    `kind` is the panel, by stride and buffer, and by place if there are several mixes.
     """
     rows = _labelled(rows)
     keys = ["run", "traffic", "delay", "turn", "run_"]
@@ -316,12 +317,12 @@ def _loaded(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with a column for each label of any table: those of other tables are missing."""
+    """Return rows with one column per label of any table. Labels of other tables are missing."""
     return rows.assign(**{name: None for name in _LABELS if name not in rows})
 
 
 def _options(rows: pd.DataFrame, name: str) -> list[str]:
-    """Return the value of an option in words, "" if a cell has none."""
+    """Return the value of an option as text, or "" if a cell lacks the option."""
     values = rows[name] if name in rows else [None] * len(rows)
     return [
         "" if value is None or value != value else naming.option_value("mlc", name, whole(value) or value)
@@ -389,7 +390,7 @@ def _of_places(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 
 def _of_one(rows: pd.DataFrame, *, doubled: bool) -> Mapping[str, Any] | None:
-    """Hold for a single curve whose latency doubles, or does not."""
+    """Hold for a single curve, with or without a doubled latency."""
     found = offers(rows)
     if len(found) != 1 or bool(found["knee"].notna().iloc[0]) != doubled or found["unloaded"].isna().iloc[0]:
         return None
@@ -451,7 +452,7 @@ def _index(value: object) -> int | str:
 
 
 def _local_and_remote(rows: pd.DataFrame) -> Mapping[str, Any] | None:
-    """Hold if nodes have values of their own memory and of others': medians, and remote ÷ local."""
+    """Hold if nodes have local and remote values: medians, and remote ÷ local."""
     is_local = rows["from"] == rows["to"]
     if (
         is_local.all()
@@ -470,7 +471,7 @@ def _local_and_remote(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 
 def _between(rows: pd.DataFrame) -> Mapping[str, Any] | None:
-    """Hold for several pairs: the lowest and the highest of their medians."""
+    """Hold for several pairs: the lowest and the highest median."""
     medians = rows.groupby(["from", "to"])["value"].median()
     if len(medians) < 2 or rows["point_id"].nunique() > 1:
         return None
@@ -506,7 +507,7 @@ MIN_SIZES: Final = 4
 
 
 def _by_size(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return idle latencies with `size` (B) and `pages`, of machines with enough sizes."""
+    """Return idle latencies with `size` (B) and `pages`, for machines with enough sizes."""
     if "b" not in rows:
         return rows.head(0)
     rows = rows.assign(size=rows["b"].map(_size), pages=SMALL)
@@ -516,7 +517,7 @@ def _by_size(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _size(value: object) -> float:
-    """Return the bytes of option -b, which counts KiB if it has no unit; NaN if it is not a size."""
+    """Return the bytes of option -b. The default unit is KiB. A text that is not a size gives NaN."""
     kib = whole(value) if isinstance(value, int | float | str) else None
     try:
         return float(kib * 1024 if kib is not None else size_bytes(str(value)))
@@ -542,7 +543,7 @@ def _cache_bands(rows: pd.DataFrame) -> list[Band]:
 
 
 def _from_levels(rows: pd.DataFrame) -> Mapping[str, Any] | None:
-    """Hold if sizes fit well in the first cache, and others are well beyond the last one."""
+    """Hold if some sizes fit well in the first cache, and some are well beyond the last cache."""
     caches = _caches(rows)
     if not caches:
         return None
@@ -571,7 +572,7 @@ LADDER: Final = Chart(
 
 
 def _single(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return idle latencies that are no curve over the working set, and transfers between caches that name no pair."""
+    """Return idle latencies without a curve over the working set, and cache transfers without a pair."""
     ladder = _by_size(rows[rows["kind"] == "idle latency"]).index
     rows = _labelled(rows[~rows.index.isin(ladder)])
     rows = rows[rows["from"].isna()]
@@ -680,7 +681,9 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
 
 
 def _flagged(rows: Sequence[Load], slow: Sequence[Load]) -> Iterator[str]:
-    """Yield what slow rows flag: each row, the unloaded latency if one has the least load, the latency at the peak if one is the peak."""
+    """Yield the flags of slow rows. The row with the lowest load flags the unloaded latency, the peak flags the
+    latency at the peak.
+    """
     peak = max(rows, key=lambda row: row.bandwidth)
     yield from (f"latency/{row.delay}" for row in slow)
     if any(row in slow for row in _idle(rows[::-1], peak)):
@@ -758,12 +761,12 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
 
 
 def _lines(row: Load) -> float:
-    """Return the cache lines on their way, by Little's law."""
+    """Return the cache lines in flight, by Little's law."""
     return row.bandwidth * row.latency * 1e-9 / LINE
 
 
 def _above(value: float, limit: float) -> str:
-    """Return a number with so many digits that it is above a limit: "96.2" of 96, "3 075" of 3 072."""
+    """Return a number with enough digits to exceed a limit, such as "96.2" for 96 or "3 075" for 3 072."""
     digits = next(n for n in range(3, 17) if round(value, n - 1 - math.floor(math.log10(value))) > limit)
     return fmt.number(value, digits)
 
@@ -836,7 +839,7 @@ def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
 
 
 def _changes(a: Curve, b: Curve) -> list[float]:
-    """Return |ln(bandwidth ÷ bandwidth)| of the rows that both have and of which one reaches half of its peak; () of fewer than three."""
+    """Return |ln(bandwidth ÷ bandwidth)| of the common rows above half of a peak, or () for fewer than three rows."""
     left, right = a.by_delay, b.by_delay
     halves = max(left.values()) / 2, max(right.values()) / 2
     loaded = [d for d in left if d in right and (left[d] >= halves[0] or right[d] >= halves[1])]
@@ -909,7 +912,7 @@ class Mlc(Tool):
 
 
 def _key(row: Mapping[Hashable, Any]) -> str:
-    """Return which key number a row is, "" if none."""
+    """Return the kind of key number of a row, or ""."""
     is_read = row["traffic"] in ("read only", UNKNOWN_TRAFFIC)
     if row["kind"] == "idle latency" and row["metric"] == "latency":
         last = max((size for _, size in json.loads(row["caches"])), default=math.inf)

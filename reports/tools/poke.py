@@ -108,7 +108,7 @@ def _bins(parsed: Parsed) -> dict[Part, Buckets]:
 
 
 def _binned_quantiles(parsed: Parsed) -> dict[Part, dict[str, tuple[float, float | None]]]:
-    """Return of each operation its quantiles by its bins: statistic → value and step (ns)."""
+    """Return the binned quantiles of each operation: statistic → value and step (ns)."""
     least = first(parsed, "timer_resolution") or 0.0
     return {
         part: {n.name.statistic: (n.value, n.step) for n in quantiles((), values, least)}
@@ -147,7 +147,7 @@ def _name(run: Run, target: str, op: str) -> str:
 
 
 def _way(run: Run, op: str, target: str) -> list[str]:
-    """Return what distinguishes accesses of one size: "4 KiB blocks", "direct", "write", "remote"."""
+    """Return the differences of accesses with equal size, such as "4 KiB blocks", "direct", "write" or "remote"."""
     block = run.options.get("block") if "block" in run.cell.axes else None
     words = [f"{fmt.size(size_bytes(str(block)))} blocks"] if block else []
     words += [word for word in ("direct", "fsync") if run.options.get(word)]
@@ -187,7 +187,7 @@ def _access(target: object, op: object) -> str:
 
 
 def _accesses(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of memory and of files, with `access` and the `size` (B) of what is accessed."""
+    """Return the rows of memory and files, with `access` and the accessed `size` (B)."""
     if "access" not in frame or frame["access"].isna().all():
         target, op = (frame[f"{label}_" if f"{label}_" in frame else label] for label in ("target", "op"))
         frame = frame.assign(access=list(map(_access, target, op)))
@@ -207,7 +207,7 @@ def _by_size(*statistics_shown: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 
 
 def _reach(options: str) -> float | None:
-    """Return how many bytes the accesses are spread over: the window, else the size; None if unknown."""
+    """Return the number of bytes that the accesses cover: the window, the size, or None if unknown."""
     return _reach_of(json.loads(options))
 
 
@@ -219,7 +219,7 @@ def _reach_of(settings: Mapping[str, Any]) -> float | None:
 
 
 def _caches(rows: pd.DataFrame) -> list[Band]:
-    """Return the caches above the CPU of the runs, if all have the same: from the size below to its own."""
+    """Return the caches of the runs' CPU as ranges of size, if all runs have the same caches."""
     caches = rows["caches"].unique()
     levels = json.loads(caches[0]) if len(caches) == 1 else []
     lows = [1.0, *(size for _, size in levels)]
@@ -229,7 +229,7 @@ def _caches(rows: pd.DataFrame) -> list[Band]:
 
 
 def _totals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the `name` of their cell and operation."""
+    """Return the rows with the `name` of cell and operation."""
     words = [frame["cell"].where(frame["cell"] != "(one cell)", "")]
     words += [
         frame[name].fillna("") for name in ("target_", "target", "op_", "op", "statistic_") if name in frame

@@ -60,14 +60,14 @@ def _rates(parsed: Parsed) -> tuple[Rate, ...]:
 
 
 def _with_threads(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the number of threads that ran, NaN if nothing shows it."""
+    """Return the rows with the number of threads that ran, or NaN if unknown."""
     from parsers.frames import pd
 
     return rows.assign(threads=pd.to_numeric(rows["thread_count"], errors="coerce"))
 
 
 def _over_threads(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the triad, or of the last kernel that was measured, of sweeps over threads."""
+    """Return the rows of the triad, or of the last measured kernel, for sweeps over threads."""
     rows = _with_threads(rows)
     kernel = next((k for k in reversed(stream.KERNELS) if (rows["kernel"] == k).any()), "")
     return rows[rows["kernel"] == kernel] if rows["threads"].nunique() > 1 else rows[:0]
@@ -83,12 +83,12 @@ def _over_sizes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_kernel(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of sweeps over neither: a row of dots per kernel."""
+    """Return the rows of other sweeps, with a row of dots per kernel."""
     return rows if _over_threads(rows).empty and _over_sizes(rows).empty else rows[:0]
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[tuple[str, list[dict[int, float]]]]:
-    """Give the curve of each repeat, threads → rate, of each place on each machine: its host, and the curves."""
+    """Yield host and curves (threads → rate, per repeat) for each place on each machine."""
     usable = rows[rows["flags"] == ""]
     for _, line in usable.groupby(["where", "place", "program"], sort=False):
         repeats = (repeat for _, repeat in line.groupby("repeat"))
@@ -99,7 +99,7 @@ def _lines(rows: pd.DataFrame) -> Iterator[tuple[str, list[dict[int, float]]]]:
 
 
 def _full(repeats: Sequence[Mapping[int, float]]) -> tuple[int, float] | None:
-    """Return the threads with 95 % of the maximum, and the median rate there; None if the repeats do not agree."""
+    """Return the threads with 95 % of the maximum and the median rate there, or None if the repeats disagree."""
     counts = formulas.saturations(list(repeats)) if len(repeats[0]) > 2 else []
     if len(set(counts)) != 1:
         return None
@@ -134,7 +134,7 @@ def _rings(rows: pd.DataFrame) -> list[Point]:
 
 
 def _peak(rows: pd.DataFrame) -> list[Rule]:
-    """Return what the memory modules can move, if that is one number and the axis need not grow much for it."""
+    """Return the peak rate of the memory modules, if there is a single value that fits the axis."""
     peaks = rows["memory_peak"].dropna().unique()
     near = len(peaks) == 1 and peaks[0] < 2 * rows["value"].max()
     return [Rule(label=f"memory modules: {fmt.quantity(peaks[0], 'B/s')}", y=float(peaks[0]))] if near else []
@@ -160,9 +160,9 @@ CHARTS: Final = (
 
 
 def _by_part(curve: Mapping[int, Sequence[Number]], quantity: str) -> dict[Part, dict[int, Number]]:
-    """Return part → axis value → the number of that quantity, of parts with three values or more.
+    """Return part → axis value → number, for parts with three values or more.
 
-    curve: axis value → the numbers of the run there.
+    `curve` maps an axis value to the numbers of the run there.
     """
     found: dict[Part, dict[int, Number]] = {}
     for at, row in sorted(curve.items()):
@@ -281,7 +281,7 @@ def _level(run: Run, *, swept: bool) -> Level:
 
 
 def _largest_swept(results: Results) -> dict[CellKey, float]:
-    """Return the largest array (bytes) of each sweep over sizes: (file, sweep) → its size, also of disturbed runs."""
+    """Return (file, sweep) → the largest array (bytes), for sweeps over sizes. Disturbed runs count."""
     swept = [run for run in results.runs if run.tool == "stream" and sweeps(run, "array_size")]
     grouped = group_by(swept, lambda run: (run.file, run.cell.sweep))
     return {key: max(array_bytes(run) or 0.0 for run in runs) for key, runs in grouped.items()}
@@ -360,7 +360,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
 
 
 def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[int, int] | None:
-    """Return the number of cores of these CPUs, and of the requested place, if that has enough for all threads and these do not."""
+    """Return the number of used cores and of cores of the place, if only the place has enough cores for all threads."""
     machine = run.session.topology
     if machine is None or run.relation == "smt siblings":
         return None
@@ -402,7 +402,9 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
 
 
 def _slit(run: Run, results: Results) -> float | None:
-    """Return the distance of a run's memory ÷ that of its own node's memory; of nodes that are not known the smallest ones. None if unknown."""
+    """Return the distance of the run's memory ÷ the local distance, or None if unknown. Unknown nodes give the
+    smallest distances.
+    """
     machine = run.session.topology
     if machine is not None and machine.distances and (placed := run.placed):
         nodes = {machine.node_of.get(cpu) for group in placed for cpu in group.cpus}
@@ -473,7 +475,7 @@ def _sizes(run: Run) -> dict[int | None, float]:
 
 
 def _step(rows: Iterable[Mapping[str, float]]) -> float:
-    """Return the last digit (ns) of times that were printed in s: of "0.0001" and "0.0002" it is 100 µs."""
+    """Return the last digit (ns) of times printed in s. "0.0001" and "0.0002" give 100 µs."""
     printed = [v for values in rows for name, v in values.items() if name.startswith("time_")]
     whole_at = (p for p in range(9, 0, -1) if all(abs(v / 10**p - round(v / 10**p)) < 1e-6 for v in printed))
     return 10.0 ** next(whole_at, 0)
