@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["line", "points", "steps", "bars", "heat", "forest", "strip"]
-"""line: y over x through medians. steps: a distribution, y is the share above x. bars: a histogram, from x to the column `x2`.
-heat: a cell is y by x, its shade the column `value`. points: x over names y. forest: the same with intervals, columns `low` and `high`.
-strip: the same with a dot per host."""
+"""line is y over x through medians. steps is a distribution, with y as the share above x. bars is a histogram, from
+x to the column `x2`. heat has cells at x and y, shaded by the column `value`. points has x over names y. forest adds
+intervals (columns `low` and `high`), and strip has a dot per host.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Point:
     x: float
     y: float
     label: str
-    panel: Mapping[str, Any] = field(default_factory=dict)  # panel column → value; {}: in all
+    panel: Mapping[str, Any] = field(default_factory=dict)  # panel column → value; {} for all panels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,21 +69,19 @@ class Chart:
     """One figure per sweep. Columns of `panels` and `color` that have one value only are left out."""
 
     id: str
-    title: str  # what is plotted: "Bandwidth by threads"
+    title: str  # the plotted quantity: "Bandwidth by threads"
     x: str
     y: str = "value"
     where: Mapping[str, Any] = field(default_factory=dict)  # column → value, or a tuple of values
     rows: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # applied behind `where`
     kind: Kind = "line"
-    color: str = ""  # "": every axis that is no x and no panel, joined
+    color: str = ""  # "": all axes joined, except x and panels
     panels: tuple[str, ...] = ("where",)  # the host, with the file where several come from one
-    order: str = (
-        ""  # a column whose values are the points of a line, in its order, each at its median x; "": x
-    )
+    order: str = ""  # column of the points of a line, in order, each at the median x; "": x
     log_x: bool = False
     log_y: bool = False
     zero: bool = True  # y begins at 0
-    x_unit: str = ""  # base unit of x, "date" of seconds since 1970; of y that of the rows, or `y_unit`
+    x_unit: str = ""  # base unit of x, or "date" for seconds since 1970; y: unit of the rows, or `y_unit`
     y_unit: str = ""
     x_title: str = ""
     y_title: str = ""
@@ -90,6 +89,6 @@ class Chart:
     rules: Callable[[pd.DataFrame], list[Rule]] | None = None
     bands: Callable[[pd.DataFrame], list[Band]] | None = None
     rings: Callable[[pd.DataFrame], list[Point]] | None = None
-    summary: Callable[[pd.DataFrame], Table | None] | None = None  # what a reader takes from the picture
+    summary: Callable[[pd.DataFrame], Table | None] | None = None  # the main conclusion
     caption: str = ""  # two lines at most
     about: str = ""

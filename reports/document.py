@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 MARK = "⚠"
 GAP = "Your analysis here"
-"""What a gap begins with: search for it to find what is still to be written."""
+"""Mark of a gap. Search for the mark to find unwritten parts."""
 
 Tone = Literal["", "warning", "next", "quiet", "code", "gap"]
-"""warning: a caveat; next: a command to give now; quiet: said in small; code: command lines, each on its line; gap: what the reader is to write."""
+"""warning is a caveat. next is a command to run now. quiet is small print. code has one command line per line. gap
+is a task for the reader.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Interval:
 
 
 Value = str | int | float | bool | Quantity | Interval | None
-"""A cell; None is nothing to say, and drawn as a dash."""
+"""A cell. None is drawn as a dash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Column:
 
     name: str
     title: str = ""
-    unit: str = ""  # of plain numbers: a base unit; "%" of a part of 1
+    unit: str = ""  # base unit of plain numbers; "%" for fractions
     step: float | None = None
     signed: bool = False  # a change: "+4.2 %"
     spare: bool = False  # left out where a terminal is too narrow
@@ -72,9 +74,9 @@ class Table:
     id: str = ""
     flags: tuple[str, ...] = ()
     most: int = 20
-    """Rows that a terminal shows; a page shows ten times as many. What is left out is counted."""
+    """Rows in a terminal. A page shows ten times as many. Omitted rows are counted."""
     spread: bool = False
-    """If not all rows are shown: rows at equal distances, not the first."""
+    """A shortened table shows rows at equal distances, not the first rows."""
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *columns: Column, **others: Any) -> Self:  # noqa: ANN401 (its own fields)
@@ -114,11 +116,11 @@ class Figure:
     title: str
     spec: Mapping[str, Any] = field(repr=False)
     table: Table
-    caption: str = ""  # two lines at most: what was plotted, and how to read it
-    summary: Table | None = None  # what a reader takes from the picture: below it
-    about: str = ""  # how its numbers are made: in a fold
-    flags: str = ""  # checks that found some of its numbers: "F1, G11"
-    description: str = ""  # for who does not see it
+    caption: str = ""  # at most two lines: plotted quantity and reading aid
+    summary: Table | None = None  # the main conclusion, below the picture
+    about: str = ""  # method, in a fold
+    flags: str = ""  # checks that flag some of the numbers: "F1, G11"
+    description: str = ""  # alternative text
 
     @property
     def wide(self) -> bool:

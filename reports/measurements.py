@@ -46,24 +46,33 @@ RUN_COLUMNS: Final = (
     "run_id", "repeat", "attempt", "warm_up", "status", "reason", "disturbance", "started_utc", "wall_s", "caches", "memory_peak", "valid", "checksum",
     "parameters", "selectors", "share", "pu_count", "command", "mix", "counts",
 )  # fmt: skip
-"""Of `runs`. `run` counts from 0; `where` is the host, with the file where several files come from one host; `program` is the kind that must
-not be mixed with another; `cell` its axes in words, `axes` and `options` the same as JSON objects; `pus`, `memory_nodes` and `thread_count` where
-it ran, as text; `disturbance` what disturbed it, also where that is allowed; `valid`: its program did not call its own result wrong;
-`checksum` of its program and of the files that it runs, as text; `caches` those above its first CPU, smallest first, as JSON:
-[[level, bytes], …]; `parameters`: the options in one spelling, as JSON, without `metrics`; `selectors`: those of its place, as JSON; `share` of the
-machine, in words; `pu_count`: PUs of all its processes; `command` without paths and outputs; `mix`: the shares
-of reads and writes that were asked for, "" of a run in one direction; `memory_peak` what the modules of its memory can move (B/s), NaN if unknown; `counts`: does it stand for its cell?"""
+"""Columns of `runs`. `run` counts from 0. `where` is the host, with the file if several files come from one host.
+`program` is the kind of program, and different kinds are never mixed. `cell` holds the axes as text, `axes` and
+`options` hold JSON objects. `pus`, `memory_nodes` and `thread_count` describe the place as text. `disturbance` is
+the cause of a disturbance, also if disturbances are allowed. `valid` is false if the program calls the result wrong.
+`checksum` covers the program and its files, as text. `caches` lists the caches of the first CPU, smallest first, as
+JSON: [[level, bytes], …]. `parameters` holds the options in one spelling, as JSON, without `metrics`. `selectors`
+holds the selectors of the place, as JSON. `share` is the share of the machine, as text. `pu_count` is the number of
+PUs of all processes. `command` omits paths and outputs. `mix` is the requested shares of reads and writes, "" for
+one direction. `memory_peak` is the peak rate of the memory modules (B/s), NaN if unknown. `counts` is true if the
+run represents the cell.
+"""
 
 SERIES_COLUMNS: Final = (
     "series", "tool", "metric", "statistic", "quantity", "kind", "labels", "unit", "better", "derived", "name", "title", "row",
 )  # fmt: skip
-"""Of `series`. `labels` is a JSON object; `name` the number's name in words, `title` that of its table, `row` its row there."""
+"""Columns of `series`. `labels` is a JSON object. `name` is the name of the number as text, `title` is the table's
+name, `row` is the row's name.
+"""
 
 SESSION_COLUMNS: Final = (
     "session", "file", "session_number", "host", "machine", "time", "evidence", "clock", "hardware", "pinsweep", "os_kernel",
 )  # fmt: skip
-"""Of `sessions`. `machine`: the host; if several machines have its name, with what differs; `time`: seconds since 1970, 0 if unknown; `evidence`: the first session of its boot within an hour, the same for all that are
-one piece of evidence; `clock`: why its wall clock is wrong, "" if it is right; `hardware`: the kind of machine, in words."""
+"""Columns of `sessions`. `machine` is the host, with the differences if several machines have the same name. `time`
+is in seconds since 1970, 0 if unknown. `evidence` is the first session of the same boot within an hour, because such
+sessions are one piece of evidence. `clock` is the error of the wall clock, or "". `hardware` is the kind of machine,
+as text.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +84,10 @@ class Measurements:
     runs: pd.DataFrame
     sessions: pd.DataFrame
     findings: tuple[Finding, ...] = ()
-    histograms: Callable[[int], list[tuple[Name, Buckets]]] = lambda _: []  # run → its latency distributions
+    histograms: Callable[[int], list[tuple[Name, Buckets]]] = lambda _: []  # run → latency distributions
     names: Mapping[int, Name] = field(
         default_factory=dict
-    )  # series → its name, for what is computed of several
+    )  # series → name, for numbers computed over several series
 
     def frame(self, *columns: str) -> pd.DataFrame:
         """Return `values` joined with the named columns of `runs`, `series` and `sessions`. By default, all columns

@@ -187,7 +187,7 @@ def _goes_with(name: Name, leading: Name) -> bool:
 
 
 _LEFT_OUT = {"-o": 1, "--output": 1, "--allow-write": 1}
-"""Options of the recorded command that the command to resume has not: it names the file itself."""
+"""Options of the recorded command that the command to resume omits, because the command names the file."""
 _LONGEST_COMMAND = 2000
 
 

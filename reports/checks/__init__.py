@@ -34,7 +34,7 @@ from reports.results.model import Results, Run
 Level = Literal["error", "warn", "info"]
 ANY_TOOL = (90, "Any tool")
 LEVELS: tuple[Level, ...] = ("error", "warn", "info")
-"""error: at least one number cannot be what it says. warn: it says something else than it seems to. info: read it so."""
+"""error: at least one number is impossible. warn: a number is misleading. info: read the number with care."""
 
 
 Quoted = tuple[float, str]
@@ -47,16 +47,16 @@ class Fault:
 
     level: Level
     run: Run  # one run of the cell
-    own: bool = False  # in this run's numbers: other repeats of its cell may be sound
-    metric: str = ""  # what it doubts, where the others of the cell are sound: "latency"
-    also: tuple[str, ...] = ()  # other metrics of the cell that it doubts, without a word of their own
-    text: str  # the arithmetic with this cell's numbers; {} for each that is quoted
-    # of this run; of several repeats a text has them all: "takes 6.30 to 12.3 µs"
+    own: bool = False  # only this run is flagged, other repeats may be valid
+    metric: str = ""  # the flagged metric, if the rest of the cell is valid: "latency"
+    also: tuple[str, ...] = ()  # other flagged metrics of the cell, without separate text
+    text: str  # the arithmetic with this cell's numbers; {} marks each quoted number
+    # quoted values of this run; several repeats give a range: "takes 6.30 to 12.3 µs"
     quoted: tuple[Quoted, ...] = ()
-    cell: str = ""  # which cell; the run's own description if empty
-    runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell
-    attempts: tuple[Run, ...] = ()  # of the run's repeat, all that it is about, too
-    todo: str = ""  # what the reader should do, where that is not what the check says of others
+    cell: str = ""  # label of the cell; "" uses the run's description
+    runs: tuple[Run, ...] = ()  # all runs of the fault, if not the repeats of one cell
+    attempts: tuple[Run, ...] = ()  # all runs of the same repeat
+    todo: str = ""  # advice for this fault, instead of the advice of the check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +66,8 @@ class Check:
     id: str
     levels: tuple[Level, ...]
     find: Callable[[Results], Iterable[Fault]]
-    flags: tuple[str, ...] = ()  # of the parsers' remarks, those that it speaks of
-    is_of_runs: bool = False  # its faults are one a run, and its title names such runs: "runs that …"
+    flags: tuple[str, ...] = ()  # parser remarks that the check covers
+    is_of_runs: bool = False  # one fault per run; the title names such runs: "runs that …"
 
     @property
     def family(self) -> tuple[int, str]:

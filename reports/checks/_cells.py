@@ -56,7 +56,7 @@ def from_table(run: Run) -> bool:
 
 
 _MOST_WORDS = 2000
-"""Of a command line; no real one has as many."""
+"""Maximum of words in a command line. Real command lines are shorter."""
 
 
 def command_text(run: Run) -> str:
@@ -103,7 +103,7 @@ def braced(text: str) -> str:
 
 
 QUOTE_THE_TAIL: Final = "quote the median and the tail: a few slow operations make the mean."
-"""What to do about a deviation above its mean, however fine the clock."""
+"""Advice for a deviation above the mean."""
 
 
 def wide(run: Run) -> Iterator[tuple[str, float, float]]:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from parsers import taken
 
 _ENDS = re.compile(r"\\\n|&&|\|\||[;|&()\n]|\d*&?[<>]|(?<!\S)#[^\n]*|`|\$\(")
-"""What ends a command, outside of quotes: an operator, a redirection, a comment, a substitution; a continued line does not."""
+"""End of a command, outside of quotes: an operator, a redirection, a comment, a substitution. A continued line does
+not end a command.
+"""
 
 _PLAIN = re.compile(r"[A-Za-z=_./,:@%+ -]+")
 """What begins neither."""

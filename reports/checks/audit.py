@@ -33,7 +33,7 @@ class Finding:
     where: str  # the host, and file if there are several
     host: str = ""
     cells: tuple[tuple[str, str], ...]  # (cell, the values that show it)
-    axes: tuple[tuple[str, str, tuple[tuple[str, Scalar], ...]], ...] = ()  # of each: file, point_id, labels
+    axes: tuple[tuple[str, str, tuple[tuple[str, Scalar], ...]], ...] = ()  # file, point_id, labels per cell
     todo: str
     doubts: frozenset[tuple[object, ...]]  # flagged: file, point_id, metric ("": all numbers of the cell)
     own: frozenset[tuple[str, int]] = frozenset()  # flagged runs: file, number

@@ -99,7 +99,7 @@ def _printed(run: Run, name: str) -> bool:
 
 
 _COUNTS = ("run", "document", "table")
-"""Labels that are no part of a figure's name."""
+"""Labels that are not part of a figure's name."""
 
 
 def _agree(every: Sequence[Sequence[Run]]) -> bool:
@@ -354,7 +354,7 @@ _DO_INSTEAD = {
         "is missing; else take the whole output in, or measure again."
     ),
 }
-"""What the reader should do of an output that is whole and still lacks something."""
+"""Advice for a whole output that lacks something."""
 
 
 def _have_no_cpus(run: Run) -> bool:
@@ -477,7 +477,7 @@ def another_build(results: Results) -> Iterator[Fault]:
     good = (run for tool in results.tools for run in results.good(tool) if not run.captured)
     for runs in group_by(good, lambda run: run.file).values():
         sweeps = results.by_sweep(runs)
-        first: dict[str, tuple[str, frozenset[str]]] = {}  # path → the first sweep of it, its builds there
+        first: dict[str, tuple[str, frozenset[str]]] = {}  # path → first sweep, builds in this sweep
         for sweep, own in sweeps.items():
             sums: dict[str, set[str]] = {}
             for path, digest in dict.fromkeys(itertools.chain.from_iterable(map(_programs, own))):

@@ -11,7 +11,7 @@ from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 
 _OF_ONE_RUN: Final = re.compile(r"\b0x[0-9a-f]+\b|\b(?=\w*\d)[0-9a-f]{6,}\b|\d{4,}", re.IGNORECASE)
-"""Addresses, ids and times, by which the reasons of two runs may differ."""
+"""Addresses, ids and times, which differ between the reasons of similar runs."""
 
 
 def missing(results: Results) -> Table:

@@ -21,14 +21,14 @@ from reports.text import format as fmt
 FAMILY = ANY_TOOL
 
 NOISE: Final = 0.075
-"""Usual standard deviation over the repeats, as a share of their median; a tool's `noise` may be another."""
+"""Usual standard deviation over repeats, as a share of the median. A tool may set another `noise`."""
 LEAST_CHANGE: Final = 0.03
 """The threshold of `compare`."""
 _FAR, _FAR_TAIL = 3.0, 10.0
-"""Highest repeat ÷ lowest from which on a number is flagged that is not the leading one; and a tail."""
+"""Highest repeat ÷ lowest from which a number other than the leading number is flagged, and the limit for a tail."""
 _TAILS: Final = frozenset(name for name, share in QUANTILES if share > 0.5)
 OFF: Final = 1.96 * math.sqrt(math.pi / 2)
-"""Error of a median with 95 %, in standard deviations of its values through the root of their number."""
+"""95 % error of a median, in standard deviations of the values ÷ √n."""
 
 
 def _tells_shares(cell: Repeats) -> bool:
@@ -67,7 +67,7 @@ def _leading_apart(cell: Repeats) -> Iterator[Fault]:
     groups = scatter.groups(values, much)
     if groups:
         text += ", in two groups: " + fmt.words(fmt.span(group, leader.unit, leader.step) for group in groups)
-    # Not the interval alone: of eight values it is their range.
+    # The interval is not enough, because the interval of eight values is the range.
     vague = not run.most_repeats and len(values) >= FEWEST and scatter.scatters(values, much) and uncertainty(values) > LEAST_CHANGE  # fmt: skip
     if groups or scatter.scatters(values, noise) or vague:
         scattered = (leader.metric, *_parts_apart(cell, leader.metric, noise, much))

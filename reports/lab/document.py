@@ -34,7 +34,7 @@ _MAX_COMMANDS: Final = 150
 
 
 Trace = tuple[tuple[str, str], ...]
-"""Where the numbers of a picture come from: names and values."""
+"""Source of the numbers of a picture: names and values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Lab:
     """
 
     title: str
-    date: str  # when it was measured, "2026-11-21"; "" if that is not recorded
+    date: str  # date of the measurement, "2026-11-21", or ""
     version: str
     parts: Mapping[str, tuple[Block, ...]]
     traces: Mapping[str, Trace]

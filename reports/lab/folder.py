@@ -27,7 +27,7 @@ class Written:
     new: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)  # as they were
-    kept: dict[str, str] = field(default_factory=dict)  # edited → where the new one is; "" if nothing is new
+    kept: dict[str, str] = field(default_factory=dict)  # edited file → file of the new text, or ""
     old: list[str] = field(default_factory=list)  # of an earlier report, not part of this one
 
 
@@ -66,7 +66,7 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Written:
         n for n in known if n not in files and n not in targets and _hash_of(folder / n) in known[n]
     )
     if targets or hashes != known:
-        # first what may be found if this stops half-way, then what is there
+        # the manifest first lists possible files, in case writing stops half-way, then existing files
         between = {n: (*hashes.get(n, ()), _hash(data)) for n, data in targets.items()}
         try:
             _remember(folder / MANIFEST, hashes | between)

@@ -16,7 +16,7 @@ from reports.render.svg import draw as draw_figure
 from reports.text.plain import plain
 
 PNG_PPI: Final = 150
-"""Dots per inch of the pictures for Markdown and word processors, at the size that they have in print."""
+"""Dots per inch of the pictures for Markdown and word processors, at print size."""
 _MM_PER_PX: Final = paper.WIDTH_MM / 752
 _MAX_HEIGHT_MM: Final = 185.0
 _SVG: Final = "http://www.w3.org/2000/svg"

@@ -34,11 +34,11 @@ spec = {{"width": 480, "height": 300, "data": {{"values": rows.to_dict("records"
 _FIXED: Final = frozenset(
     {"tool", "file", "session", "sweep", "point_id", "run_id", "repeat", "metric", "unit", "value", "doubted_by", "program_sha256", "program_version", "repetitions"}
 )  # fmt: skip
-"""Columns that are no axis and no label."""
+"""Columns that are neither axis nor label."""
 _METRICS: Final = ("iops", "bandwidth", "latency", "time")
-"""What is drawn if the sweep has it."""
+"""Preferred metrics, in this order."""
 _CURVE: Final = 5
-"""Values of a label within a run from which on it is an axis: message sizes, delays."""
+"""Number of values of a label in a run from which the label is an axis: message sizes, delays."""
 _MAX_TICKS: Final = 16
 
 

@@ -25,7 +25,7 @@ class Spread(NamedTuple):
     low: float
     high: float
     n: int
-    step: float | None = None  # the last digit that its program prints, as `fmt.number` takes it
+    step: float | None = None  # last printed digit, as an argument of `fmt.number`
 
     @property
     def relative(self) -> float:
@@ -41,7 +41,7 @@ class Spread(NamedTuple):
 
 
 UNSTEADY: Final = 0.25
-"""Of the median: how far the repeats of a number are apart, at least, that is called unsteady."""
+"""Minimum range of repeats, as a share of the median, that is called varying."""
 
 
 def spread(values: Sequence[float], step: float | None = None) -> Spread:
@@ -85,9 +85,10 @@ def differs(a: Spread, b: Spread) -> bool:
 
 
 _LOGS: Final = (3.1, 1.4)
-"""With two repeats a side, and with three or more: Student's t at 5 % of logs, of which the wider range w tells the scatter. The scatter s is
-at most w ÷ √2 of two, w ÷ √3 of three; the difference is beyond t · s · √(2 ÷ n): 4.30 · w ÷ √2 = 3.04 w, 2.78 · w · √2 ÷ 3 = 1.31 w, and less
-of more repeats."""
+"""Factors for two repeats per side and for three or more: Student's t at 5 % on logs. The wider range w estimates
+the scatter s, at most w ÷ √2 for two repeats and w ÷ √3 for three. The difference must exceed t · s · √(2 ÷ n): 4.30
+· w ÷ √2 = 3.04 w, 2.78 · w · √2 ÷ 3 = 1.31 w, and less for more repeats.
+"""
 
 
 # --- scaling -----------------------------------------------------------------------------------------------
@@ -137,8 +138,8 @@ class MessageCurve:
     small: float | None  # median time of 0 to 8 B
     peak: float | None  # B/s
     peak_size: int | None  # B
-    half_size: float | None  # B: where the curve reaches half of its peak (n½)
-    rises: bool = False  # is its peak that of its largest size, and no end of it (`still_rises`)?
+    half_size: float | None  # B: n½, the size at half of the peak
+    rises: bool = False  # True: the peak is at the largest size, and the curve still rises (`still_rises`)
 
 
 def bandwidths(times: Mapping[int, float]) -> dict[int, float]:
@@ -171,7 +172,7 @@ def half_size(rates: Mapping[int, float]) -> float | None:
 
 
 RISES = 1.25
-"""A curve whose largest size moves over RISES × what the one before it does has not come to its peak."""
+"""A curve still rises if the largest size moves over RISES × the rate of the size before."""
 
 
 def still_rises(rates: Mapping[int, float]) -> bool:
@@ -181,7 +182,7 @@ def still_rises(rates: Mapping[int, float]) -> bool:
 
 
 COLD = 1.5
-"""The first, smallest messages are a cold start where they take longer than this × a larger one."""
+"""The first, smallest messages are a cold start if they take longer than this × a larger message."""
 
 
 def cold(times: Mapping[int, float]) -> tuple[int, ...]:
@@ -220,7 +221,7 @@ def pingpong(times: Mapping[int, float]) -> MessageCurve:
 
 
 QUOTABLE = 0.15
-"""A fitted line stands for its sizes where none is off by more than this, be it one line or one of two."""
+"""A fitted line is quotable if no size is off by more than this, for one line or two."""
 
 
 class Branch(NamedTuple):
@@ -229,7 +230,7 @@ class Branch(NamedTuple):
     start: int  # B: smallest size
     end: int  # B: largest size
     alpha: float  # ns
-    rate: float | None  # B/s; None: not determined, see `fit`
+    rate: float | None  # B/s; None: undetermined, see `fit`
     worst: float  # largest |fitted ÷ measured − 1|
 
 
@@ -469,7 +470,7 @@ def modes(
     def at(bucket: int) -> float:
         return float(10 ** ((bucket + index[0] + 0.5) / per_decade))
 
-    # a bucket of one valley may be empty: peaks are cut at the lowest bucket between them
+    # a bucket of a valley may be empty, so peaks are cut at the lowest bucket between peaks
     spans = _spans(heights)
     while len(spans) > 1:
         joins = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Part = tuple[tuple[str, Scalar], ...]
-"""What tells a number from the others of its run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""
+"""Labels that distinguish a number within a run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""
 
 Buckets = tuple[Bucket, ...]
 
@@ -44,7 +44,7 @@ class Bins(Sequence[Bucket]):
 
 
 _FIRST: Final = ("kernel", "benchmark", "direction", "target", "op", "test", "operation")
-"""Labels that stand before the metric, their values alone."""
+"""Labels before the metric in a title, written as plain values."""
 
 _FROM_TO: Final = re.compile(r"(from \S+), to ")
 
@@ -52,7 +52,7 @@ SIZE: Final = "message_size"
 """The label over which the numbers of one run are a curve."""
 
 _ROWS: Final = (SIZE, "delay")
-"""Labels of the rows of such a curve, of which a check may doubt one alone."""
+"""Labels of the rows of such a curve. A check may flag a single row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,12 @@ class Name:
     metric: str  # "bandwidth", "latency"
     unit: str  # a base unit
     better: Direction
-    statistic: str = ""  # of the metric, within one run: "p99", "mean"; "": the run has one value
-    kind: str = ""  # which of the tool's benchmarks, where it has several: "latency matrix", "PingPong"
+    statistic: str = ""  # statistic within one run: "p99", "mean"; "": the run has one value
+    kind: str = ""  # benchmark, if the tool has several: "latency matrix", "PingPong"
     part: Part = ()
     derived: bool = False  # computed from a curve, not read
     unsaid: Part = field(default=(), compare=False)  # labels of `part` that go without saying
-    made_of: str = field(default="", compare=False)  # what it tells of, where that is not its metric
+    made_of: str = field(default="", compare=False)  # the underlying metric, if different from `metric`
 
     @property
     def tells_of(self) -> str:
@@ -167,7 +167,7 @@ class Number:
 
     name: Name
     value: float  # in the name's unit
-    step: float | None = None  # the last printed digit, or the width of its bin, in the unit; None: not known
+    step: float | None = None  # last printed digit or bin width, in the unit; None if unknown
 
     @classmethod
     def read(

@@ -28,8 +28,8 @@ class Spot:
 
     file: str
     host: str
-    cpus: frozenset[int]  # NUMA nodes whose CPUs ask
-    memory: frozenset[int]  # NUMA nodes whose memory answers
+    cpus: frozenset[int]  # NUMA nodes of the CPUs
+    memory: frozenset[int]  # NUMA nodes of the memory
 
 
 def spot(run: Run) -> Spot | None:
@@ -51,7 +51,7 @@ class Peak:
     """The peak rate of the memory behind a run."""
 
     rate: float  # B/s
-    shared: bool  # of some of the machine's NUMA nodes: their part of the modules, taken as spread evenly
+    shared: bool  # the run used some NUMA nodes: a share of the modules, assumed as evenly distributed
 
 
 def memory_peak(run: Run, node: int | None = None) -> Peak | None:

@@ -22,7 +22,7 @@ class Column(NamedTuple):
     """One number over the repeats of a cell, in the base unit."""
 
     values: tuple[float, ...]
-    steps: tuple[float | None, ...]  # the last printed digit of each; None: not known
+    steps: tuple[float | None, ...]  # last printed digit per repeat; None if unknown
 
     @property
     def median(self) -> float:
@@ -39,11 +39,11 @@ class Leader(NamedTuple):
 
     words: str  # "bandwidth", "read IOPS", "write total time"
     better: Direction
-    unit: str = ""  # as people say it: "IOPS"
+    unit: str = ""  # unit for readers: "IOPS"
     metric: str = ""  # as `Name.tells_of`, at all sizes; "" without a number
-    step: float = 0.0  # the last digit that is printed, in the base unit; 0: not known
+    step: float = 0.0  # last printed digit in the base unit; 0 if unknown
     kind: str = ""  # as `Name.kind`: "Allreduce"
-    size: float | None = None  # the message size (B), if its run has a curve over sizes
+    size: float | None = None  # message size (B), if the run has a curve over sizes
     whose: str = ""  # "read" of several directions or operations of a run
     name: Name | None = None
 
@@ -152,7 +152,7 @@ def each_number(run: Run) -> Iterator[Number]:
     if run.parsed is None:
         return iter(())
     found = find(run.tool).numbers(run)
-    if run.parsed.has("from_table"):  # nothing tells to what digit it was printed
+    if run.parsed.has("from_table"):  # the printed precision is unknown
         return (number.printed_to(None) for number in found)
     return found
 

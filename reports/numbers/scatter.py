@@ -18,12 +18,14 @@ from parsers.units import is_level
 _RANGE: Final = {2: 2.77, 3: 3.31, 4: 3.63, 5: 3.86}
 """n → the range of n normal values that 95 % stay below, in standard deviations (studentized range, known variance)."""
 _MEAN_RANGE: Final = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534}
-"""n → their mean range, in standard deviations (d₂ of control charts)."""
+"""n → mean range of n normal values, in standard deviations (d₂ of control charts)."""
 
 _PAIRS: Final = {
     6: 1.278, 7: 0.911, 8: 1.078, 9: 0.825, 10: 0.952, 11: 0.767, 12: 0.871, 13: 0.730, 14: 0.814, 15: 0.699,
 }  # fmt: skip
-"""n → what `pairs_apart` of n normal values stays below with 95 %, in standard deviations (400 000 draws each)."""
+"""n → the limit that 95 % of `pairs_apart` over n normal values stay below, in standard deviations (400 000 draws
+each).
+"""
 
 _LEAST_COUNT, _LEAST_RATIO = 10, 0.1
 
@@ -43,7 +45,7 @@ def tells_shares(values: Sequence[float], unit: str) -> bool:
 
 
 _COUNTED: Final = re.compile(r"1?|[a-z]{3,}")
-"""Units of what may be counted: 1, "errors". A unit of a quantity (ns, W) is shorter."""
+"""Units of counts: 1, "errors". A unit of a quantity (ns, W) is shorter."""
 
 LEAST_FOR_GROUPS: Final = 8
 LEAST_FOR_FIRST: Final = 5
@@ -130,7 +132,7 @@ def is_slow_first(values: Sequence[float], least: float) -> bool:
 class Timed(NamedTuple):
     """A run's number."""
 
-    order: int  # of its session
+    order: int  # index within the session
     hours: float  # since any one moment
     log: float  # natural logarithm of the number
 
@@ -138,7 +140,7 @@ class Timed(NamedTuple):
 class Drift(NamedTuple):
     """How the numbers of a session moved with time."""
 
-    p: float  # of as much, by chance, in any order of the runs of each cell
+    p: float  # probability of such a drift by chance, over all orders of the runs of each cell
     per_hour: float  # natural logarithm of the ratio
     hours: float  # from the first run to the last
     n: int  # runs
@@ -209,7 +211,7 @@ def deviation(values: Sequence[float]) -> float:
 
 
 LOOKS: Final = CAP - BASE + 1
-"""With `repeats: auto` a cell is looked at after each round."""
+"""With `repeats: auto`, pinsweep evaluates a cell after each round."""
 
 
 def calm_by_chance(settled: Sequence[Sequence[float]], noise: float, cells: int) -> list[bool]:

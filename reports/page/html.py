@@ -22,9 +22,9 @@ from reports.text import format as fmt
 from reports.text.plain import plain
 
 _MANY: Final = 60
-"""Figures from which on a browser draws them only when they are near."""
+"""From this many figures on, a browser draws figures only near the screen."""
 
-_DRAWING_S: Final = 1.0  # of a figure, at most: users' templates have so much time in addition
+_DRAWING_S: Final = 1.0  # CPU seconds per figure; user templates get this time in addition
 
 
 def html(page: Page, *, static: bool = False, template: Path | None = None) -> str:
@@ -65,7 +65,7 @@ _SHORT = 20
 """Letters of a word with hyphens that no line breaks."""
 
 _APART = re.compile(
-    r"(<(tbody|pre|code|script|style|svg|title)\b.*?</\2>|<[^>]*>)"  # what stays as it is: these, and every tag
+    r"(<(tbody|pre|code|script|style|svg|title)\b.*?</\2>|<[^>]*>)"  # unchanged parts: these, and every tag
     rf"|{fmt.BEFORE_UNIT}"
     r"|(?<=\d ×) (?=\d|unloaded)|(?<=[÷≤≥]) (?=\d|most|peak)"
     rf"|((?<![\w.-])(?=[\w-]{{3,{_SHORT}}}(?![\w-]|\.\w))(?:--\w+|[^\W\d]\w*(?=-\w))(?:-\w+)*)",

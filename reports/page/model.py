@@ -14,7 +14,7 @@ class KeyNumber:
     name: str
     value: str
     unit: str
-    range: str = ""  # of its repeats, in the unit; "" of one repeat, or of equal ones
+    range: str = ""  # range of the repeats in the unit; "" for one repeat or equal repeats
     n: int = 1
     context: str = ""
     flags: str = ""
@@ -25,10 +25,10 @@ class Check:
     """A check to read before the charts, with level, subject and text."""
 
     level: str  # "error" | "warn" | "info" | "ok"
-    subject: str  # what was found, in a sentence
+    subject: str  # the finding, in a sentence
     text: str
     id: str = ""  # of the audit's check
-    explained: str = ""  # what that check looks for
+    explained: str = ""  # the fault that the check detects
     cells: Fold | None = None  # those that it is about
 
 
@@ -39,7 +39,7 @@ class Squares:
     width: int
     height: int
     paths: tuple[tuple[str, str], ...]  # colour, path
-    numbers: tuple[tuple[int, int, str, bool], ...] = ()  # x, y, text, is its square coloured
+    numbers: tuple[tuple[int, int, str, bool], ...] = ()  # x, y, text, and whether the square is coloured
     description: str = ""
 
 
@@ -80,14 +80,14 @@ class Page:
     title: str
     sentence: str
     care: str = ""  # the checks that flag most, in a sentence
-    built_in: str = ""  # whose built-in kernels made numbers, in a sentence
+    built_in: str = ""  # tools with built-in kernels, in a sentence
     key_numbers: tuple[KeyNumber, ...] = ()
     machines: tuple[Machine, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     not_recorded: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     sections: tuple[Section, ...] = ()
-    about: str = ""  # what the experiment's author says
+    about: str = ""  # the author's description of the experiment
     methods: tuple[str, ...] = ()
     runs: Table | None = None
     version: str = ""

@@ -15,7 +15,7 @@ DARK = (
     "--b2:#4A86C8;--b3:#CFE4FB;--w2:#C06A28;--w3:#FBD2B2;--tb3:#CFE4FB;--tw3:#FBD2B2;"
     "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--t1:#79B4F7;--t2:#EF9357;--t5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--cool:#2F6EA8;--link:#8EC1FA"
 )
-"""The dark theme: in report.css twice, for who prefers it and for who switches to it."""
+"""The dark theme, copied into report.css for the system setting and for the switch."""
 
 
 def style() -> str:
@@ -45,7 +45,7 @@ def policy(style: str, scripts: Sequence[str], *, images: bool = False) -> str:
             "default-src 'none'",
             f"style-src '{digest(style)}'",
             "font-src data:",
-            *(["img-src data:"] if images or scripts else []),  # a figure is one while it becomes a PNG
+            *(["img-src data:"] if images or scripts else []),  # the script makes a PNG from an image
             *(["script-src " + " ".join(f"'{digest(script)}'" for script in scripts)] if scripts else []),
             "base-uri 'none'",
             "form-action 'none'",

@@ -28,15 +28,15 @@ from orchestrator.store.limits import data_bytes
 from parsers.errors import UserError
 
 CPU_S: Final = 30.0
-"""What templates may take; a page of a hundred figures takes 2 s beside the drawing."""
+"""CPU seconds for templates. A page with 100 figures takes 2 s without the drawing."""
 
 MEMORY_BYTES: Final = 1 << 30
-"""Beyond what is in use when they begin, drawing included."""
+"""Limit above the memory in use at the start, drawing included."""
 
 OUTPUT_CHARACTERS: Final = 200_000_000
 
 _LARGEST_BITS: Final = 100_000
-"""Of a product: multiplying and raising cannot be interrupted."""
+"""Limit of a product, because multiplication and powers cannot be interrupted."""
 
 _VALUES: Final = (str, int, float, tuple, list, dict, set, frozenset, type(None))
 _OF: Final = ("jinja2.", "reports.")
@@ -98,7 +98,7 @@ def limits(folder: Path, cpu_s: float) -> Iterator[None]:
 
     if (
         threading.current_thread() is not threading.main_thread()
-    ):  # signals are the main thread's; no command renders elsewhere
+    ):  # only the main thread receives signals; no command renders in another thread
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

@@ -204,7 +204,7 @@ def spans(text: str, words: Escape, code: Escape) -> Markup:
 
 _UNBROKEN = ' class="nb"'
 _SHORT = 24
-"""Letters of code that no line breaks: an option, a command."""
+"""Letters of code in which lines do not break: an option, a command."""
 
 
 def _html(text: str) -> str:

@@ -11,7 +11,7 @@ import re
 from reports.text.plain import plain
 
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F], "\ufffd")
-"""Signs that turn the direction of what follows: a text could show another order than it has."""
+"""Signs that change the writing direction. A text could appear in a false order."""
 
 
 def line(text: str, *, blanks: bool = False) -> str:
@@ -61,7 +61,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
-    "[": "{[}", "]": "{]}", "*": "{*}",  # after a line's end they would be its options
+    "[": "{[}", "]": "{]}", "*": "{*}",  # after a line end, LaTeX would read these as options
     "µ": r"\textmu{}", "μ": r"\textmu{}", "×": r"\texttimes{}", "÷": r"\textdiv{}", "±": r"\textpm{}", "¬": r"\textlnot{}",
     "°": r"\textdegree{}", "½": r"\textonehalf{}", "¼": r"\textonequarter{}", "¾": r"\textthreequarters{}",
     "·": r"\textperiodcentered{}", "…": r"\textellipsis{}", "–": r"\textendash{}", "—": r"\textemdash{}",
@@ -83,7 +83,7 @@ _LATEX = {
 _T1 = frozenset(
     "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿĂăĄąĆćČčĎďĐđĘęĚěĞğĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŹźŻżŽž"
 )
-"""Letters of the T1 encoding, that pdfLaTeX takes as they are."""
+"""Letters of the T1 encoding, which pdfLaTeX prints directly."""
 
 
 def latex(text: str, *, blanks: bool = False) -> str:

@@ -16,7 +16,7 @@ from reports.text import format as fmt
 from reports.text.plain import printable
 
 _SINGLE_SCALE = 1e-2, 1e5
-"""A unit fits a column if all its numbers are between these in it."""
+"""A unit fits a column if all numbers in this unit are within these limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Grid:
     numeric: tuple[bool, ...]  # of each column: right-aligned
     flags: tuple[str, ...]
     more: int  # rows that are left out
-    marked: int  # the column before whose texts a mark stands where the row has flags
+    marked: int  # the column with a mark before each flagged text
 
 
 def grid(table: Table, most: int | None = None) -> Grid:

@@ -18,7 +18,7 @@ from reports.render.grid import Grid, grid
 from reports.text.plain import plain
 
 MOST = 10
-"""A page shows so many times the rows that a terminal shows."""
+"""Rows on a page ÷ rows in a terminal."""
 
 Draw = Callable[[Figure], str]
 

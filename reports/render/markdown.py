@@ -10,7 +10,7 @@ from reports.render.escape import markdown as escape
 from reports.render.grid import grid, with_flags
 
 Picture = Callable[[Figure], str]
-"""Returns the path of a figure's picture, "" if there is none."""
+"""Function from a figure to the path of a picture, or ""."""
 
 
 def render(document: Document, picture: Picture = lambda _: "") -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MANY: Final = 12
-"""Points of a line from which on its ranges are a band."""
+"""From this many points of a line on, ranges are a band."""
 
 _BY_VALUE: Final = frozenset(
     [
@@ -37,7 +37,7 @@ _BY_VALUE: Final = frozenset(
         "pages",
     ]
 )
-"""Columns whose values say what they are; others are named: "bs 4k"."""  # fmt: skip
+"""Columns with self-explanatory values. Values of other columns have a name: "bs 4k"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,7 @@ _DEFAULTS: Final = {
 """Values that an attribute has anyway, or from the root."""
 _TITLED: Final = ("point", "bar", "rect mark")
 _AS_TEXT: Final = {SERIES[0]: "#1F6CAB", SERIES[1]: "#B34F08", ORDERED[4]: "#8A5A12", GREY: MUTE}
-"""Colours of lines that are too light for text on white → those of text: a contrast of 4.5 and more."""
+"""Line colours that are too light for text on white → text colours with a contrast of 4.5 and more."""
 
 
 def _walk(node: ET.Element, uid: str) -> Iterator[ET.Element]:

@@ -35,7 +35,7 @@ _WORDS: Final = {
     **dict.fromkeys(("improved", "better", "fast"), "bold bright_blue"),
     **dict.fromkeys(("same", "inconclusive", "info", "note"), "dim"),
 }  # fmt: skip
-"""Words of verdicts that have a colour where a cell is one of them. Yellow and blue: of sixteen colours the nearest to orange is red."""
+"""Coloured verdicts. The colours are yellow and blue, because orange would become red in a palette of 16 colours."""
 
 
 def render(document: Document, screen: Screen = PLAIN) -> str:

@@ -11,7 +11,7 @@ from reports.render.escape import typst_code, typst_string
 from reports.render.grid import grid, with_flags
 
 Pictures = Mapping[str, tuple[str, float]]
-"""Figure → its file without suffix, and its width in mm."""
+"""Figure → file without suffix, and width in mm."""
 
 
 def render(blocks: Iterable[Block], pictures: Pictures) -> str:

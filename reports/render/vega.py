@@ -27,11 +27,11 @@ __all__ = ["figure", "svg"]
 Spec = dict[str, Any]
 
 WIDTH, HEIGHT, ROW, CELL = 300, 210, 28, 52
-"""Pixels of a panel; of a row of names; of a cell of a heat map."""
+"""Pixels of a panel, of a row of names and of a heat map cell."""
 ALONE: Final = 460  # the width of the only panel
 COLUMNS: Final = 3  # panels abreast
 MAX_PANELS: Final = 12
-MAX_LABELS: Final = 4  # lines that have their names at their ends
+MAX_LABELS: Final = 4  # lines with names at the ends
 MIN_GAP: Final = 0.07  # of the axis, between two such names
 MAX_LETTERS: Final = 8  # of a name below a cell that is not turned
 MAX_TICKS: Final = 14  # tested values that are all ticks
@@ -72,7 +72,7 @@ def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
     frame, panels = shown.frame, list(dict.fromkeys(shown.frame["panel"]))
     by_name = chart.kind in ("points", "forest", "strip")
     x, y = _Axis("x", chart, shown), _Axis("y", chart, shown)
-    if chart.bands:  # their names are between the plot and this title
+    if chart.bands:  # the names are between the plot and this title
         y.channel["axis"] = {**y.channel.get("axis", {}), "titleY": -28}
     drawn = _drawn(chart, shown, x, y)
     names = _series(chart, shown)

@@ -18,7 +18,7 @@ MAX_ROWS: Final = 60
 """A page shows ten times as many."""
 
 _LONGEST_LINE: Final = 2000
-"""Characters of a command line; `show FILE RUN` has it whole."""
+"""Characters of a command line. `show FILE RUN` has the full command line."""
 
 
 def table(results: Results) -> Table:
@@ -92,7 +92,7 @@ def seen_text(record: RunRecord) -> str:
     processes = known.get("processes")
     if isinstance(processes, list) and all(isinstance(one, Mapping) for one in processes):
         words += [_process_text(one) for one in known.pop("processes")]
-        known.pop("at_end", None)  # of its first thread: what is compared with the placement
+        known.pop("at_end", None)  # first thread, for comparison with the placement
     if here := known.pop("orchestrator", ""):
         words.append(f"pinsweep on {_cpus_text(here)}")
     return "; ".join([*words, *(f"{key} {_short(value)}" for key, value in known.items())])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MANY_FIGURES: Final = 6
-"""Figures from which on a summary stands before them."""
+"""From this many figures on, a page begins with a summary."""
 
 METHODS: Final = (
     "GB/s is 10⁹ bytes per second, KiB is 1024 bytes. Every number comes from the raw output in the result file.",

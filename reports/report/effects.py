@@ -30,7 +30,7 @@ class Sweep:
     better: str
     unit: str
     axes: tuple[str, ...]
-    cells: Mapping[tuple[str, ...], Spread]  # levels of the axes → its repeats
+    cells: Mapping[tuple[str, ...], Spread]  # levels of the axes → repeats
     names: Mapping[tuple[str, ...], str]
 
 

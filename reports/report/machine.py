@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_MACHINES: Final = 8
 MAX_LINKS: Final = 8
-MAX_NUMBERED: Final = 64  # cores of a machine whose PUs have their numbers
+MAX_NUMBERED: Final = 64  # maximum of cores with PU numbers in the drawing
 USED, UNUSED = "#2B7BBF", "#E3E6EA"
 
 Key = tuple[str | int, ...]

@@ -20,7 +20,7 @@ BINS: Final = "bins"
 """The metric of the rows that `bins` makes."""
 
 _MAX_BINS: Final = 400
-"""Of a run; more are merged into bins 2.4 % wide."""
+"""Bins of a run. More bins are merged into bins with a width of 2.4 %."""
 
 _PER_DECADE: Final = 24
 """Bars of a histogram."""
@@ -28,7 +28,7 @@ _PER_DECADE: Final = 24
 _NORMAL: Final = "normal, same mean and SD"
 
 MAX_CURVES: Final = 6
-"""Distributions of a figure: of more the first and the last of each kind."""
+"""Distributions of a figure. If there are more, the first and the last of each kind are drawn."""
 
 
 def bins(

@@ -57,10 +57,10 @@ def _counted(rows: Counted, metrics: Mapping[str, Metric], steps: Mapping[str, f
 _RATES: Final = ("bandwidth", "iops")
 
 _MAX_RATES: Final = 10_000
-"""Values of a counted rate of which the largest leads."""
+"""Maximum of rates among which the largest leads."""
 
 _MAX_LISTED: Final = 6
-"""Metrics that a headline lists; it counts more."""
+"""Metrics in a headline. More metrics are counted."""
 
 
 def lead(cell: Repeats) -> Name | None:
@@ -100,18 +100,18 @@ def _described(name: Name, column: Column) -> str:
 # --- charts ------------------------------------------------------------------------------------------------
 
 MAX_METRICS: Final = 12
-"""Metrics of a sweep that have a figure; the numbers of others are in exports."""
+"""Metrics of a sweep with a figure. Exports have all metrics."""
 
 MAX_LINES: Final = 4
 """Lines of a panel, if axes can be panels instead."""
 
 MAX_INDEXES: Final = 8
-"""Values of one metric in one run from which on their quantiles are drawn."""
+"""With this many values of one metric in a run, quantiles are drawn."""
 
 QUANTILES: Final = {"median": 0.5, "p90": 0.9, "p99": 0.99, "maximum": 1.0}
 
 LOG: Final = 64.0
-"""An axis is logarithmic if its highest value is so many times its lowest."""
+"""Highest ÷ lowest value from which an axis is logarithmic."""
 
 
 _NO_AXES: Final = frozenset({"where", "program", "kind", "index", "statistic", "run_", "table"})

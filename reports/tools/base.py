@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_HOSTS: Final = 12
-"""Hosts that have a panel each; of more a figure shows the medians over them."""
+"""Hosts with separate panels. With more hosts, a figure shows the medians over the hosts."""
 
 KEY_COLUMNS: Final = (
     "name", "rank", "context", "value", "low", "high", "n", "step", "unit", "better", "flags", "where", "host", "program", "place",
@@ -45,28 +45,28 @@ class Key:
     rank: float  # the six lowest are shown
     where: Mapping[str, Any] = field(default_factory=dict)  # column → value, or a tuple of values
     context: str = (
-        ""  # filled with the row: "{threads} threads, {place}"; a part whose column is missing goes
+        ""  # filled with the row: "{threads} threads, {place}"; parts with a missing column are dropped
     )
-    size: str = ""  # column: bytes that were accessed, which choose a cache of the drawing
-    source: str = ""  # column: the NUMA node whose CPUs ask
-    target: str = ""  # column: the NUMA node whose memory answers
+    size: str = ""  # column: accessed bytes, which select a cache of the drawing
+    source: str = ""  # column: the NUMA node of the CPUs
+    target: str = ""  # column: the NUMA node of the memory
     device: str = ""  # column: the disk
     tail: Mapping[str, Any] = field(
         default_factory=dict
-    )  # what else the rows of its p99.9 have: drawn beside it
+    )  # other columns of the p99.9 rows, drawn next to the number
 
 
 class Tool:
     """The defaults. `reports.numbers` calls `numbers` and the related methods."""
 
     SECTION: ClassVar[str] = "Other programs"
-    """The heading of its figures on a page: "Memory", "MPI", "Storage", "Latency tails"."""
+    """The heading of the figures on a page: "Memory", "MPI", "Storage", "Latency tails"."""
 
     RANK: ClassVar[int] = 90
-    """Its place on a page, lowest first."""
+    """Position on a page, lowest first."""
 
     METHODS: ClassVar[str] = ""
-    """What its numbers count, in a paragraph."""
+    """The counting rules of the numbers, in a paragraph."""
 
     CHARTS: ClassVar[tuple[Chart, ...]] = ()
     KEYS: ClassVar[tuple[Key, ...]] = ()
@@ -75,27 +75,27 @@ class Tool:
     """The option over which the runs of one repeat make a curve."""
 
     DRAWN: ClassVar[tuple[str, ...]] = ()
-    """Titles (of `Name`) of the numbers whose curves a comparison draws before all others."""
+    """Titles (`Name.title`) of the numbers whose curves a comparison draws first."""
 
     PEAK: ClassVar[str | None] = None
-    """The quantity whose highest cell over CURVE_AXIS is the peak."""
+    """The quantity with the peak: the highest cell over CURVE_AXIS."""
 
     WORKING_SET: ClassVar[tuple[str, ...]] = ()
     ACCESSED: ClassVar[tuple[str, ...]] = ()
     LIMITS: ClassVar[tuple[str, ...]] = ()
-    """Options none of whose levels is better: how much is accessed, what is accessed, what holds the number down."""
+    """Options without a better level: accessed size, accessed place, rate limits."""
 
     NOISE: ClassVar[float] = 0.075
-    """The usual standard deviation over the repeats, as a share of their median (G11)."""
+    """The usual standard deviation over repeats, as a share of the median (G11)."""
 
     FINER: ClassVar[frozenset[str]] = frozenset()
-    """Benchmarks whose printed digits a check of its own judges (G6)."""
+    """Benchmarks that a separate check judges for printed digits (G6)."""
 
     CUT: ClassVar[str] = ""
-    """What is to be known of an output that was cut (G16); "": nothing."""
+    """A note about truncated output (G16), or ""."""
 
     FAULTS: ClassVar[Mapping[str, Callable[[Results], Iterator[Fault]]]] = {}
-    """Id of a check of any tool → what it finds here beside what it finds everywhere."""
+    """Id of a check of any tool → additional faults of this tool."""
 
     def numbers(self, run: Run) -> Iterator[Number]:
         """Yield the numbers of a run in the order of the tables. Numbers without a direction are shown, but not
@@ -212,7 +212,7 @@ def _tested(runs: pd.DataFrame, axis: str) -> list[float]:
 
 
 MAX_KEYS: Final = 2
-"""Metrics of a program whose best cells are key numbers."""
+"""Metrics of a program that have key numbers for the best cells."""
 
 
 def _metrics(rows: pd.DataFrame) -> Iterator[Key]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 WORDS: Final = {"lat": "latency", "clat": "completion latency"}
 SYNC: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip
-"""Engines that have one I/O in flight, whatever iodepth says."""
+"""Engines with one I/O in flight at any iodepth."""
 
 
 # --- what fio prints ---------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ class Job:
     document: int | None = None
     job: int = 0
     name: str | None = None
-    direction: str  # "read", "write", "trim"; "mixed" only if fio did not print its parts
+    direction: str  # "read", "write", "trim"; "mixed" only if fio prints no parts
     iops: float | None = None  # 1/s, over the run
     iops_min: float | None = None  # 1/s, of the samples that fio takes
     iops_max: float | None = None
@@ -191,8 +191,8 @@ class Summary(NamedTuple):
     direction: str
     iops: float | None  # 1/s, summed
     bandwidth: float | None  # B/s, summed
-    which: str  # "lat" or "clat": what the latencies are
-    latencies: Mapping[str, float]  # "mean", "p50", "p95", "p99", "p99.9" → ns, those that are known
+    which: str  # "lat" or "clat": the kind of latency
+    latencies: Mapping[str, float]  # "mean", "p50", "p95", "p99", "p99.9" → ns, if known
     steps: Mapping[str, float]  # the width of the bin of each quantile, ns
 
     @property
@@ -283,7 +283,7 @@ def _block(group: Sequence[Job], moved: float) -> float:
     I/Os in flight at the end of a short run count as bytes, but not as I/Os.
     """
     printed = {job.options.get("bs", "") for job in group}
-    size = in_bytes(printed.pop()) if len(printed) == 1 else None  # "4k,64k" is of each direction its own
+    size = in_bytes(printed.pop()) if len(printed) == 1 else None  # "4k,64k" has one size per direction
     return size if size and abs(moved - size) < 0.05 * moved else moved
 
 
@@ -392,7 +392,7 @@ def in_flight(run: Run) -> float | None:
 _MEDIANS: Final = {"metric": tuple(WORDS.values()), "statistic": "p50"}
 
 LIMITS: Final = (100e3, 1e6, 10e6)
-"""Limits on p99 (ns): of a flash array, of a service on disks, of what people still wait for."""
+"""Limits on p99 (ns): a flash array, a service on disks, and human patience."""
 
 AXES: Final = ("iodepth", "block_size", "numjobs", "rwmixread")
 """Axes that a curve may go over: the first that a sweep varies."""
@@ -733,16 +733,16 @@ _LIMITED: Final = (
 """Options that keep the queue from being full all the time."""
 
 _WAITS: Final = ("fsync", "fdatasync", "sync_file_range", "write_barrier")
-"""What makes a job wait for something that is no part of an I/O's latency."""
+"""Options that delay a job outside of the I/O latency."""
 
 _OTHER_ENDS: Final = ("steadystate", "ss", "number_ios")
 _MIXES: Final = ("randrw", "rw", "readwrite")
 _UNCACHED: Final = ("direct", "odirect", "fsync", "fdatasync", "sync")
 _CACHED: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "splice", "windowsaio", "solarisaio")  # fmt: skip
-"""Engines whose I/O goes through the page cache without direct=1."""
+"""Engines that use the page cache without direct=1."""
 
 _PROGRESS: Final = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
-"""fio's line of progress names a rate that was set: "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%]…"."""
+"""fio's progress line names a rate limit: "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%]…"."""
 
 
 def _of_run(level: Level, run: Run, text: str, *quoted: tuple[float, str]) -> Fault:
@@ -1087,7 +1087,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
     for run in results.good("fio"):
         for job in _active(run):
             depth, name = _depth(run, job), engine(run, job)
-            if depth <= 1 or name == "null":  # null does nothing, and has nothing in flight
+            if depth <= 1 or name == "null":  # the null engine has no I/O in flight
                 continue
             if name in SYNC and name not in ("net", "netsplice"):
                 yield Fault(level="error", run=run, text=f"iodepth={depth} with ioengine={name}: 1 in flight")
@@ -1179,7 +1179,7 @@ _COMMAND_LINE: Final = (
     "server", "showcmd", "status_interval", "terse_version", "thread", "trigger", "trigger_file", "trigger_remote", "trigger_timeout",
     "version", "warnings_fatal",
 )  # fmt: skip
-"""What fio takes on its command line and not in a job."""
+"""Options that fio accepts on the command line, but not in a job."""
 
 
 def clock(results: Results) -> Iterator[Fault]:
@@ -1348,7 +1348,7 @@ class Fio(Tool):
 
     def shown_with(self, metric: str, run: Run) -> Iterator[str]:
         rate, _, direction = metric.partition("/")
-        if rate == "IOPS":  # a queue of one depth ties them
+        if rate == "IOPS":  # a constant queue depth ties the numbers
             group = (summary for summary in summaries(run) if summary.direction == direction and summary.mean)
             yield from (f"{WORDS[summary.which]}/mean/{direction}" for summary in group)
 

@@ -42,34 +42,32 @@ _ABOUT: Final = (
 class Timing(NamedTuple):
     """One line of a table, with the printed columns. A printed 0.00 is unknown."""
 
-    benchmark: str  # "PingPong", which is also what a table that lost its head is taken for
+    benchmark: str  # "PingPong", also for a table without a heading
     nprocs: int | None
     mode: str | None  # "AGGREGATE", "NON-AGGREGATE"
     group: int | None
     message_size: int | None  # B; None of Barrier
     repetitions: int | None
-    time: float | None = None  # ns; of PingPong half the round trip; see `_recovered`
-    time_step: float | None = None  # ns: the last digit that is known of `time`
+    time: float | None = None  # ns; half the round trip for PingPong; see `_recovered`
+    time_step: float | None = None  # ns: the last known digit of `time`
     time_min: float | None = None  # ns: of the fastest process
-    time_max: float | None = None  # ns: of the slowest process, of which IMB computes its bandwidth
+    time_max: float | None = None  # ns: of the slowest process; IMB computes the bandwidth from this time
     time_avg: float | None = None  # ns: mean over the processes
     time_overlap: float | None = None  # ns: communication and computation together
     time_pure: float | None = None  # ns: communication alone
     time_cpu: float | None = None  # ns: computation alone
     overlap: float | None = None  # share of the communication
-    bandwidth: float | None = (
-        None  # B/s, as printed: of some benchmarks it counts the bytes twice or four times
-    )
-    mbytes_per_sec: float | None = None  # the same, where nothing tells what a megabyte is
+    bandwidth: float | None = None  # B/s, as printed: some benchmarks count the bytes 2 or 4 times
+    mbytes_per_sec: float | None = None  # the same, if the size of a megabyte is unknown
     message_rate: float | None = None  # 1/s
     defects: float | None = None  # wrong results
-    groups: int | None = None  # how many groups of `nprocs` processes ran at once (-multi); None of one
+    groups: int | None = None  # simultaneous groups of `nprocs` processes (-multi); None for one group
 
 
 class Pin(NamedTuple):
     """The CPUs that one rank may use, as I_MPI_DEBUG prints them."""
 
-    turn: int | None  # of a text that holds several runs: which, from 0
+    turn: int | None  # index of the run in an output with several runs, from 0
     host: str
     rank: int | None
     cpus: str  # "3", "0-7"
@@ -88,7 +86,7 @@ def _timings(parsed: Parsed) -> tuple[Timing, ...]:
 def _lines_of(parsed: Parsed) -> Iterator[Timing]:
     """The lines of all tables, in the order of the text."""
     labels: Mapping[str, Scalar] = {}
-    known = not parsed.has("from_table")  # how many digits its program prints
+    known = not parsed.has("from_table")  # number of digits that the program prints
     line: dict[str, float] = {}
     heads = parsed.tables["benchmarks"].records() if "benchmarks" in parsed.tables else ()
     groups = {whole(head.get("table")): whole(head.get("groups")) for head in heads}
@@ -303,7 +301,9 @@ CHARTS: Final = (
 # --- numbers -----------------------------------------------------------------------------------------------
 
 _FIRST: Final = ("time", "time_max", "bandwidth", "message_rate")
-"""The metric of a line: the first of these that it has, else the first with a direction. IMB computes its bandwidth from `time_max`."""
+"""The metric of a line: the first available metric of this list, else the first with a direction. IMB computes the
+bandwidth from `time_max`.
+"""
 
 _TWO: Final = (("nprocs", 2),)
 """What goes without saying of a benchmark between two processes."""
@@ -349,7 +349,7 @@ def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
         digit = next(row.time_step or 0.0 for row in curve if row.message_size == found.peak_size)
         step = found.peak * (digit / times[found.peak_size or 0])
         yield Number.derived("peak bandwidth", "B/s", "higher", found.peak, part, step, unsaid=_TWO, made_of="PingPong/bandwidth")  # fmt: skip
-    if found.half_size is not None:  # smaller is only better while the peak stays: no direction of its own
+    if found.half_size is not None:  # no direction: smaller is better only at a constant peak
         yield Number.derived(
             "n½", "B", "neither", found.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
         )
@@ -376,9 +376,9 @@ class Known(NamedTuple):
     """
 
     time: float  # median of a cell's runs
-    step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
-    rate: float  # B/s: median of the runs' bandwidths, of PingPong as it is drawn; 0 of a table without
-    within: float  # ns: how far the runs' times are apart
+    step: float  # last digit: 10 for "0.19" µs, less if the bandwidth has more digits
+    rate: float  # B/s: median over the runs, as drawn for PingPong; 0 for a table without bandwidth
+    within: float  # ns: range of the runs' times
 
     @property
     def coarse(self) -> float:
@@ -420,7 +420,7 @@ def _step(row: Timing) -> float:
 
 
 _Table = tuple[str, int | None, str | None, int | None]
-"""Of a run: benchmark, processes, mode, group."""
+"""Key of a table in a run: benchmark, processes, mode, group."""
 
 
 def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
@@ -672,13 +672,13 @@ def _shrinks(known: Mapping[int, Known], each: Sequence[Mapping[int, Known]]) ->
         said.append(
             f"{fmt.plural(left, 'more size')} {'takes' if left == 1 else 'take'} less than the next smaller one"
         )
-    if said:  # of repeats those of the medians alone, which a table has, are not named
+    if said:  # with repeats, only the medians are named, because a table has medians
         every = "both" if len(each) == 2 else f"all {len(each)}"
         yield f"{'; '.join(said)}{f', less in {every} repeats' if len(each) > 1 else ''}"
     rates = {size: one.rate for size, one in known.items() if size and one.rate}
     if len(rates) > 3:
         peak, last = max(rates, key=lambda s: rates[s]), max(rates)
-        highest = "the peak" if len(each) == 1 else "the highest median"  # of repeats each has its own peak
+        highest = "the peak" if len(each) == 1 else "the highest median"  # each repeat has a separate peak
         if all(_falls(one, peak, last) for one in of_all):
             yield f"{fmt.quantity(rates[last], 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak], 'B/s')} at {fmt.size(peak)}"
 

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 class Entry(NamedTuple):
     """One latency (ns) or bandwidth (B/s) of a table. A label without a value in this table is None."""
 
-    turn: int | None  # of a text that holds several runs: which, from 1
+    turn: int | None  # index of the run in an output with several runs, from 1
     section: str  # one of parsers.mlc.SECTIONS; "" if the table has no title
     row: int | None  # of a loaded-latency table, from 0
     traffic: str | None  # "read", "3:1 nt"
     delay: Scalar  # an int, but for tables that a person typed
-    transfer: str | None  # of a cache-to-cache table: "remote L2->L2 HITM, homed in writer"
-    source: Scalar  # of a matrix: the row, a NUMA node or a CPU
-    target: Scalar  # of a matrix: the column
+    transfer: str | None  # for a cache-to-cache table: "remote L2->L2 HITM, homed in writer"
+    source: Scalar  # for a matrix: the row, a NUMA node or a CPU
+    target: Scalar  # for a matrix: the column
     metric: str  # "latency" or "bandwidth"
     value: float
 
@@ -101,14 +101,14 @@ def load_curves(of: Run | Parsed) -> dict[tuple[int | None, str | None], list[Lo
 # --- numbers -----------------------------------------------------------------------------------------------
 
 IDLE: Final = "latency/alone"
-"""What flags may be of: the latency of a reader next to which nothing runs, no row of a loaded-latency curve."""
+"""Flags of the latency without load, not of a row of a loaded-latency curve."""
 UNLOADED: Final = "latency/unloaded"
-"""The rows of a curve with the least load; "latency/50" is its row of delay 50."""
+"""The rows of a curve with the lowest load. "latency/50" is the row of delay 50."""
 AT_PEAK: Final = "latency/peak"
 """The row of a curve with the most bandwidth."""
 
 MIN_ROWS: Final = 4
-"""Rows of which a curve has derived numbers."""
+"""Rows that a curve needs for derived numbers."""
 
 
 def _numbers(of: Run | Parsed) -> Iterator[Number]:
@@ -197,18 +197,18 @@ class Offers:
     """The derived numbers of one loaded-latency curve."""
 
     unloaded: float  # ns
-    is_idle: bool  # False: even the least load moves half of the peak, and `unloaded` is not that of an idle memory
+    is_idle: bool  # False: even the lowest load moves half of the peak, so the memory was never idle
     peak: float  # B/s
     latency_at_peak: float  # ns
-    at_double: float  # B/s: the most at a latency of at most 2 × unloaded
-    is_doubled: bool  # False: `at_double` is then a bound
+    at_double: float  # B/s: the highest rate with a latency of at most 2 × unloaded
+    is_doubled: bool  # False: `at_double` is a bound
 
 
 IDLE_SHARE: Final = 0.10
-"""Rows that move at most this share of the peak are those of an idle memory."""
+"""Rows with at most this share of the peak count as idle memory."""
 
 MIN_IDLE: Final = 3
-"""If there are fewer such rows, the row of the least load replaces them."""
+"""With fewer such rows, the row of the lowest load is used."""
 
 
 def offers_of(rows: Sequence[Load]) -> Offers:
@@ -612,13 +612,13 @@ LINE: Final = 64
 """Bytes of a cache line: one access of the latency thread."""
 
 LINES_A_CORE: Final = 48
-"""Lines that a core can wait for at a time: 10 to 16 of its own (fill buffers), and what its L2 requests ahead."""
+"""Lines that a core can wait for at a time: 10 to 16 fill buffers, and prefetches of the L2 cache."""
 
 UNDERCUT: Final = 1.08
-"""A row that is so many times slower than one under more load was disturbed."""
+"""A row that is this many times slower than a row with more load was disturbed."""
 
 MIN_CHECKED: Final = 5
-"""Rows of which a curve is judged."""
+"""Rows that the check of a curve needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -800,10 +800,10 @@ def units(results: Results) -> Iterator[Fault]:
 
 
 _NOT_PRINTED: Final = ("l", "b", "X", "r", "e", "L")
-"""Options that the output does not repeat: only the numbers show whether they arrived."""
+"""Options that the output does not repeat. Only the numbers show the effect."""
 
 _EFFECT: Final = math.log(1.2)
-"""The change of bandwidth by which an option is known to have an effect."""
+"""The change of bandwidth that proves an effect of an option."""
 
 _NO_EFFECT: Final = math.log(1.1)
 
@@ -830,7 +830,7 @@ def no_effect(results: Results) -> Iterator[Fault]:
 
 def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
     """Yield the curves that differ in one option."""
-    ignored = (name, "source")  # `source` numbers equal texts: it is not an option
+    ignored = (name, "source")  # `source` numbers equal outputs and is not an option
     groups = group_by(found, lambda c: (*siblings_key(c.run, (*ignored, "W") if c.traffic else ignored), c.traffic))  # fmt: skip
     for members in groups.values():
         for a, b in itertools.combinations(members, 2):

@@ -39,7 +39,7 @@ class Time(NamedTuple):
     """One printed time: per access, per byte, per loop turn, per timer call, or the total."""
 
     metric: str  # parsers.poke.METRICS
-    target: str | None  # what was accessed: "memory", "file", "null"; None: of the timer
+    target: str | None  # accessed target: "memory", "file", "null"; None for the timer
     op: str | None  # "read", "write+fence"
     statistic: str | None  # "mean", "max", "p99.9", "first touch"
     value: float  # ns; per byte ns/B

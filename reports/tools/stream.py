@@ -42,7 +42,7 @@ _ABOUT: Final = (
 class Rate(NamedTuple):
     """One line of STREAM's table."""
 
-    turn: int | None  # of a text that holds several runs: which, from 1
+    turn: int | None  # index of the run in an output with several runs, from 1
     kernel: str  # "copy", "scale", "add", "triad"
     bandwidth: float  # B/s, the best of the run's repetitions
 
@@ -210,7 +210,7 @@ def below_rule(run: Run) -> bool:
 
 
 BYTES: Final = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
-"""What one element of 8 B counts for in each kernel: two or three arrays."""
+"""Bytes per element of 8 B in each kernel: two or three arrays."""
 
 _LEAST_ELEMENTS: Final = 1_000_000
 """STREAM's run rules: "4 x the size of the sum of all the last-level caches used in the run, or 1 million elements, whichever is larger"."""
@@ -418,7 +418,7 @@ def _slit(run: Run, results: Results) -> float | None:
     pairs: list[tuple[int, int, float]] = []
     if machine is not None and machine.distances:
         pairs = [(a, b, float(d)) for (a, b), d in machine.distances.items()]
-    else:  # of captured output they may have been taken apart from the runs, into the same file
+    else:  # captured distances may be in another session of the same result file
         sessions = [m.session for m in results.machines if m.file == run.file] if run.captured else []
         tables = (s.facts.get("numa_distances") for s in (run.session, *sessions))
         pairs = [(int(a), int(b), float(d)) for a, b, d in next(filter(None, tables), ())]
