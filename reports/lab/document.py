@@ -84,7 +84,7 @@ def build(results: Results, page: Page) -> Lab:
             "methods": (Heading("Methods"), *map(_plain, page.methods)),
             "conclusion": (Heading("Conclusion"), _gap("conclusion")),
             "end": (Text(f"Made with pinsweep {page.version} from the raw output in the result file; {trace}.", "quiet"),),
-            "numbers": (Heading("All numbers"), Text("A table that fits on no page is in the folder tables alone."), *made.numbers),
+            "numbers": (Heading("All numbers"), Text("A table that is too long or too wide for a page is in the folder tables only."), *made.numbers),
             "commands": (Heading("All command lines"), *_commands(results)),
         },
         traces=made.traces,

@@ -9,7 +9,7 @@ from reports.render.grid import Grid
 
 WIDTH_MM: Final = 160.0
 """Width of the text on the page: A4 with 25 mm at each side."""
-MAX_ROWS: Final = 400
+MAX_ROWS: Final = 60
 UNBROKEN_ROWS: Final = 16
 """A longer table is broken over pages rather than leave the foot of one empty."""
 

@@ -73,6 +73,6 @@ def _cells(texts: Iterable[str]) -> str:
 def _figure(figure: Figure, file: str, width_mm: float) -> str:
     mark = f" {escape(f'{MARK} {figure.flags}')}" if figure.flags else ""
     return (
-        f"#figure(placement: auto, image({typst_string(f'{file}.svg')}, width: {width_mm:g}mm, alt: {typst_string(figure.description)}),\n"
+        f"#figure(image({typst_string(f'{file}.svg')}, width: {width_mm:g}mm, alt: {typst_string(figure.description)}),\n"
         f"  caption: [#strong[{escape(figure.title)}.] {escape(figure.caption)}{mark}])"
     )
