@@ -35,6 +35,7 @@ _BY_VALUE: Final = frozenset(
         "traffic",
         "transfer",
         "pages",
+        "section",
     ]
 )
 """Columns with self-explanatory values. Values of other columns have a name: "bs 4k"."""

@@ -34,7 +34,7 @@ METHODS: Final = (
     "A key number is the best cell of its kind. ⚠ marks a number that a check flags. docs/audit.md explains the checks.",
 )
 _OVERVIEW: Final = Chart(
-    id="overview", title="Time of one access, from cache to storage", kind="points", x="value", y="label", color="section", log_x=True, panels=(),
+    id="overview", title="Time of one access, from cache to storage", kind="points", x="value", y="name", color="section", log_x=True, panels=(),
     x_title="Time", about="The key numbers of all tools that are times: the median over the repeats.",
 )  # fmt: skip
 
@@ -168,4 +168,4 @@ def _overview(cells: pd.DataFrame) -> Figure | None:
         ", ".join(filter(None, (name, context)))
         for name, context in zip(best["name"], best["context"], strict=True)
     ]
-    return vega.figure(_OVERVIEW, best.assign(label=words), keys=("where", "program"))
+    return vega.figure(_OVERVIEW, best.assign(name=words), keys=("where", "program"))

@@ -1227,7 +1227,7 @@ class Fio(Tool):
         Key(name="Storage IOPS", rank=14, where={"metric": "IOPS"}, device="device", context="{access}, bs {bs}, iodepth {iodepth}"),
         *(
             Key(
-                name=f"Storage {way}", rank=35, where={**_MEDIANS, "direction": way, "iodepth": 1}, context="{access}, bs {bs}, iodepth 1",
+                name=f"Storage {way}, p50", rank=35, where={**_MEDIANS, "direction": way, "iodepth": 1}, context="{access}, bs {bs}, iodepth 1",
                 tail={"statistic": "p99.9"}, device="device",
             )
             for way in ("read", "write")

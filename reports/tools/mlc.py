@@ -578,11 +578,11 @@ def _single(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["from"].isna()]
     cells = rows["cell"].where(rows.groupby("kind")["point_id"].transform("nunique") > 1, "")
     words = zip(rows["kind"], rows["transfer"].fillna(""), cells, strict=True)
-    return rows.assign(what=[", ".join(filter(None, row)) for row in words])
+    return rows.assign(name=[", ".join(filter(None, row)) for row in words])
 
 
 SINGLE: Final = Chart(
-    id="latencies", title="Further latencies", x="value", y="what", where={"kind": ("idle latency", "c2c latency")}, rows=_single, kind="points",
+    id="latencies", title="Further latencies", x="value", y="name", where={"kind": ("idle latency", "c2c latency")}, rows=_single, kind="points",
     x_title="Latency",
 )  # fmt: skip
 

@@ -146,6 +146,6 @@ def test_key_numbers_are_of_cells_and_directions(make: Any, tmp_path: Path) -> N
 
     rates = keys[keys["name"] == "Storage IOPS"]
     assert rates.loc[rates["value"].idxmax(), ["context", "n"]].tolist() == ["randread, iodepth 64", 2]
-    assert keys.loc[keys["name"] == "Storage read", "value"].tolist() == pytest.approx(
+    assert keys.loc[keys["name"] == "Storage read, p50", "value"].tolist() == pytest.approx(
         [95e3 * 0.994], rel=1e-2
     )
