@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from reports.checks import ANY_TOOL, Fault, Level, check
 from reports.results.model import Results, Run
 
 FAMILY = ANY_TOOL
-
-_STOPPED: Final = "unless it still runs, start the same `pinsweep run` again: it repeats them."
 
 
 @check("D1", "warn", is_of_runs=True)
@@ -22,18 +19,18 @@ def disturbed(results: Results) -> Iterator[Fault]:
     cell. With `--include quiet`, the cell has no number. No verdict rests on disturbed runs.
 
     Do: quote the numbers with their range. For quiet numbers find the cause (`ps`, a cron job, a neighbour of a virtual
-    machine) and measure again.
+    machine), then start the same `pinsweep run` again, or measure again.
     """
-    waiting, good = {run.slot for run in results.unrepeated}, _good(results)
+    good = _good(results)
     counted = {run.slot[:2] for run in good}
     for run in (*good, *(run for run in results.disturbed if run.slot[:2] not in counted)):
         if run.is_disturbed:
-            yield _fault("warn", run, _STOPPED if run.slot in waiting else "")
+            yield _fault("warn", run)
 
 
 @check("D2", "info", is_of_runs=True)
 def left_out(results: Results) -> Iterator[Fault]:
-    """disturbed runs in no number
+    """disturbed runs left out
 
     Other work disturbed these runs (D1). The cells have quieter runs, which count.
 
@@ -50,7 +47,7 @@ def _good(results: Results) -> dict[Run, None]:
     return dict.fromkeys(run for tool in results.tools for run in results.good(tool))
 
 
-def _fault(level: Level, run: Run, todo: str = "") -> Fault:
+def _fault(level: Level, run: Run) -> Fault:
     cell = f"{run.cell.describe()}, " if run.cell.labels() else ""
     attempt = f", attempt {run.record.attempt}" if run.record.attempt > 1 else ""
     return Fault(
@@ -59,5 +56,4 @@ def _fault(level: Level, run: Run, todo: str = "") -> Fault:
         own=True,
         cell=f"{cell}repeat {run.record.repeat}{attempt}",
         text=run.disturbance,
-        todo=todo,
     )

@@ -239,7 +239,7 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
 @check("G6", "warn", "info", flags=("timer_limited", "clock_backwards"))
 def clock(results: Results) -> Iterator[Fault]:
-    """a timer too coarse
+    """a coarse timer or a long tail
 
     The last digit of a time is 10 % of the time or more. If the repeats differ by more than that digit, the finding is
     info. In poke, the cost of the timer is above half of the median. Info: a standard deviation above the mean, because

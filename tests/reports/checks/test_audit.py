@@ -686,12 +686,12 @@ def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, t
     assert heard(tmp_path / "b", both) == ()
 
     parsed = get_parser("fio").parse(both)
-    assert cut.told("fio", parsed) == {}, (
+    assert cut.options("fio", parsed) == {}, (
         "neither show nor a page calls the cell by options that may be of one section"
     )
     shared = both.replace('"jobs"', '"global options": {"norandommap": "1"}, "jobs"', 1)
-    assert cut.told("fio", get_parser("fio").parse(shared)) == {"norandommap": 1}
-    assert cut.told("fio", get_parser("fio").parse(text))["bs"] == "4k"
+    assert cut.options("fio", get_parser("fio").parse(shared)) == {"norandommap": 1}
+    assert cut.options("fio", get_parser("fio").parse(text))["bs"] == "4k"
 
 
 MACHINE = "pack:1 numa:1 l3:1 core:4 pu:2"
