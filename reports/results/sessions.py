@@ -84,16 +84,14 @@ def counted(sessions: int, evidence: int) -> str:
 
 
 def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:
-    """Return a sentence for each session whose wall clock is not to be believed, the first few."""
-    told = [
-        f"{m.host}, the session of {m.session.started_utc[:16].replace('T', ' ')} ({m.file}): {when[_key(m)].stepped}"
-        for m in sorted(machines, key=lambda m: (m.host, when[_key(m)].at, m.file))
-        if when[_key(m)].stepped
-    ]
-    rest = len(told) - _MOST_TOLD
+    """Return one sentence that counts the sessions with a wrong wall clock and shows the first; [] without any."""
+    wrong = sorted(
+        (m for m in machines if when[_key(m)].stepped), key=lambda m: (m.host, when[_key(m)].at, m.file)
+    )
     return [
-        *told[:_MOST_TOLD],
-        *([f"and {fmt.plural(rest, 'more session')} with a wrong clock"] if rest > 0 else []),
+        f"{fmt.plural(len(wrong), 'session')} with a wrong clock, for example {m.host} "
+        f"({m.file}, {m.session.started_utc[:16].replace('T', ' ')}): {when[_key(m)].stepped}"
+        for m in wrong[:1]
     ]
 
 
