@@ -66,7 +66,8 @@ class SweepProgress:
                 say(f"{event.cells} unsettled cell{'s' * (event.cells > 1)}: one more run each", err=True)
             case Started() if not self._quiet:
                 if self._total and event.total > self._total:
-                    say(f"retry: {event.total - self._total} disturbed runs", err=True)
+                    again = event.total - self._total
+                    say(f"retry: {again} disturbed run{'s' * (again > 1)}", err=True)
                 self._total = event.total
                 if self._bar:
                     left = _left(event, time.monotonic() - self._begun)

@@ -232,7 +232,7 @@ def _problems(options: Mapping[str, Any]) -> Iterator[Problem]:
     if "b" in options:
         buffer, text = _buffer_bytes(options["b"]), str(options["b"])
         if buffer is None or buffer % 1024:
-            what = f"{options['b']!r} is neither a number of KiB nor a size in whole KiB (200m, 8 x LLC)"
+            what = f"{options['b']!r} is not a size in whole KiB"
             yield "b", what, list_hint(text)
         elif buffer < 4 * max(1024, stride if isinstance(stride, int) else 0):
             yield "b", f"{options['b']!r} is too small: four strides, and 4 KiB, are the least"
