@@ -223,7 +223,7 @@ environment() { # environment LEVEL
     fi
     pip=(.venv/bin/python -m pip install --disable-pip-version-check --no-input)
     ! runs uv --version || pip=(uv pip install --python .venv/bin/python)
-    say "installing requirements/$1.txt in .venv (about $fetched MB, 1 to 3 minutes the first time)"
+    say "installing requirements/$1.txt in .venv (download of $fetched MB, 1 to 3 minutes the first time)"
     rm -f .venv/set-up
     quietly "${pip[@]}" --require-hashes -r "requirements/$1.txt"
     say "installing pinsweep from this folder"
