@@ -72,41 +72,33 @@ def _sweep(cells: Sequence[Repeats], guilty: Guilty) -> Table:
     if not further_title:  # numbers of several kinds in a column cannot be read
         further = [None] * len(cells)
     counts = {len(cell.runs) for cell in cells}
-    each = f"range of {fmt.plural(max(counts), 'run')}" if len(counts) == 1 else "range of the runs"
+    each = f"range of {fmt.plural(max(counts), 'run')}" if len(counts) == 1 else "range"
     several = len({leader.words for leader in leaders}) > 1
+    unit = leaders[0].unit if len({leader.unit for leader in leaders}) == 1 else ""
+    further_unit = next((name.unit for name in further if name), "")
+    ranges, uneven = max(counts) > 1, len(counts) > 1
     columns = [
         *(Column(name=axis) for axis in axes),
         *([Column(name="number")] if several else []),
-        Column(name=_heading(leaders)),
-        *([Column(name=each)] if max(counts) > 1 else []),
-        *([Column(name="runs")] if len(counts) > 1 else []),
-        *([Column(name=further_title)] if further_title else []),
+        Column(name=_heading(leaders), unit=unit),
+        *([Column(name=each, unit=unit)] if ranges else []),
+        *([Column(name="runs")] if uneven else []),
+        *([Column(name=further_title, unit=further_unit)] if further_title else []),
     ]
     rows, flags = [], []
     for cell, own, leader, other in zip(cells, labels, leaders, further, strict=True):
-        values, unit = cell.values, leader.unit
-        second = cell.columns[other] if other else None
-        rows.append(
-            (
-                *(own.get(axis, "") for axis in axes),
-                *([leader.words] if several else []),
-                Quantity(statistics.median(values), unit, leader.step) if values else _count(cell.first),
-                *(
-                    [Interval(min(values), max(values), unit) if len(values) > 1 else None]
-                    if max(counts) > 1
-                    else []
-                ),
-                *([len(cell.runs)] if len(counts) > 1 else []),
-                *(
-                    [Quantity(second.median, other.unit) if second and other else None]
-                    if any(further)
-                    else []
-                ),
-            )
+        values = cell.values
+        row: list[Value] = [own.get(axis, "") for axis in axes]
+        row += [leader.words] if several else []
+        row.append(_count(cell.first) if not values else _value(statistics.median(values), leader, unit))
+        row += (
+            [Interval(min(values), max(values), leader.unit) if len(values) > 1 else None] if ranges else []
         )
+        row += [len(cell.runs)] if uneven else []
+        row += [cell.columns[other].median if other else None] if further_title else []
+        rows.append(tuple(row))
         metrics = [leader.metric, *([other.tells_of] if other else [])]
         flags.append(audit.joined(audit.doubts(guilty, cell.runs, metric) for metric in metrics))
-    title = [first.cell.sweep, first.sweep_title if first.sweep_title != first.cell.sweep else ""]
     names = fmt.words(
         dict.fromkeys(
             "built-in kernel" if naming.stands_in(run) else naming.program_name(run)
@@ -115,9 +107,14 @@ def _sweep(cells: Sequence[Repeats], guilty: Guilty) -> Table:
         )
     )
     return Table(
-        id=first.cell.sweep, title="   ".join(filter(None, [*title, names])), columns=tuple(columns), rows=tuple(rows),
+        id=first.cell.sweep, title=f"{first.cell.sweep}   {names}", columns=tuple(columns), rows=tuple(rows),
         flags=tuple(flags) if any(flags) else (), most=_MOST,
     )  # fmt: skip
+
+
+def _value(median: float, leader: Leader, unit: str) -> Value:
+    """Return a median as a cell of a column with a unit, or with its own."""
+    return median if unit else Quantity(median, leader.unit, leader.step)
 
 
 def _by_sweep(results: Results, cells: Sequence[Repeats]) -> list[list[Repeats]]:

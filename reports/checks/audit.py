@@ -233,6 +233,9 @@ def document(findings: Sequence[Finding], title: str = "", *, everything: bool =
     return Document(title=title, blocks=tuple(blocks))
 
 
+_NAMED = 2
+
+
 def flag_counts(findings: Iterable[Finding]) -> str:
     """Return the counts of errors and warnings, such as "repeats differ widely (G11): 10 cells · timer too coarse
     (G6): 2". The default is "".
@@ -240,10 +243,12 @@ def flag_counts(findings: Iterable[Finding]) -> str:
     grave = [finding for finding in findings if finding.level != "info"]
     counts = {key: len({cell for f in same for cell in f.about}) for key, same in group_by(grave, lambda f: (f.check, f.id)).items()}  # fmt: skip
     ordered = sorted(counts.items(), key=lambda one: -one[1])
-    return " · ".join(
+    shown = [
         f"{title} ({key}): {fmt.count(n) if i else fmt.plural(n, 'cell')}"
-        for i, ((title, key), n) in enumerate(ordered)
-    )
+        for i, ((title, key), n) in enumerate(ordered[:_NAMED])
+    ]
+    more = len(ordered) - len(shown)
+    return " · ".join([*shown, *([f"{fmt.plural(more, 'more check')}"] if more else [])])
 
 
 def worst(findings: Iterable[Finding]) -> Level | None:

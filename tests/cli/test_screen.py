@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_status import begun
+from tests.cli.test_status import begin
 from tests.conftest import Cli
 from tests.reports import conftest as make
 
@@ -79,7 +79,7 @@ def files(made: Path) -> Path:
             tails.add("tails", "poke", {"target": "memory", "bytes": size, "op": "read"}, text, axes=("bytes", "op"))  # fmt: skip
     tails.write()
     (made / "two.yaml").write_text(TWO)
-    begun(made / "sweep", ["n01", "n02", "n17"])
+    begin(made / "sweep", "n01", "n02", "n17")
     (made / "bin").mkdir()
     for name in ("squeue", "sinfo", "sacct"):
         (made / "bin" / name).write_text("#!/bin/sh\nexit 0\n")

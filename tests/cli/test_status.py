@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import pwd
@@ -72,24 +73,25 @@ def change(path: Path, *statements: str) -> None:
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Sweep]:
     """make(hosts, **changes) → the sweep in acc/."""
+    return functools.partial(begin, tmp_path / "acc")
 
-    def made(*hosts: str, **changes: Any) -> Sweep:
-        sweep = Sweep(
-            id="3f9a12bc",
-            folder=str(tmp_path / "acc"),
-            via="slurm",
-            hosts=hosts,
-            experiments={"rate.yaml": folder.digest(EXPERIMENT)},
-            words=(),
-            user="bench",
-            version=__version__,
-            python="/opt/pinsweep/bin/python",
-        )
-        sweep = dataclasses.replace(sweep, **changes)
-        folder.make(sweep, {"rate.yaml": EXPERIMENT}, "")
-        return sweep
 
-    return made
+def begin(where: Path, *hosts: str, **changes: Any) -> Sweep:
+    """Make the folder of a sweep that no host has answered."""
+    sweep = Sweep(
+        id="3f9a12bc",
+        folder=str(where),
+        via="slurm",
+        hosts=hosts,
+        experiments={"rate.yaml": folder.digest(EXPERIMENT)},
+        words=(),
+        user="bench",
+        version=__version__,
+        python="/opt/pinsweep/bin/python",
+    )
+    sweep = dataclasses.replace(sweep, **changes)
+    folder.make(sweep, {"rate.yaml": EXPERIMENT}, "")
+    return sweep
 
 
 @pytest.fixture

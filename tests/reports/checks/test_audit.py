@@ -1097,9 +1097,8 @@ def test_the_document_of_findings(report_004: tuple[Finding, ...]) -> None:
     (f4,) = [s for s in summaries if s.id == "F4"]
     assert len(f4.rows.rows) == sum(len(f.cells) for f in report_004 if f.id == "F4") > 12
     assert max(len(block.rows) for block in long.blocks if isinstance(block, Table)) >= len(f4.rows.rows)
-    assert (
-        module.flag_counts(report_004).count(" · ") == len({s.id for s in summaries if s.level != "info"}) - 1
-    )
+    grave = {s.id for s in summaries if s.level != "info"}
+    assert module.flag_counts(report_004).endswith(f" · {len(grave) - 2} more checks")
 
 
 def test_levels_of_findings(report_004: tuple[Finding, ...]) -> None:
