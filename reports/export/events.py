@@ -1,4 +1,4 @@
-"""What happens in a sweep, for programs: one object per event, as `pinsweep schema run-events` describes them."""
+"""Define the events of a sweep for programs. `pinsweep schema run-events` describes the objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def event(name: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 (anything JSON holds)
-    """Return an event that happens now."""
+    """Return an event with the present time."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     return {"event": name, "time_utc": now, **members}
 
@@ -68,7 +68,7 @@ def of_sweep(happened: Event) -> Iterator[dict[str, Any]]:
 
 
 def done(file: Path | None, summary: Summary | None, exit_status: int) -> dict[str, Any]:
-    """Return the end of a sweep; `summary` None: it was stopped before its first run."""
+    """Return the event at the end of a sweep. `summary` is None if the sweep was stopped before its first run."""
     return event(
         "done", result_file=str(file) if file else None, exit_status=exit_status, stopped=summary.stopped if summary else True,
         counts=dict(summary.counts) if summary else {}, done_before=summary.done_before if summary else 0,

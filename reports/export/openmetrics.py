@@ -1,11 +1,12 @@
-"""Results as OpenMetrics text, for Prometheus and what reads its format.
+"""Export results as OpenMetrics text, for Prometheus and programs that read the same format.
 
     # HELP pinsweep_stream_bandwidth_bytes_per_second STREAM, or what stands in for it (label program): bandwidth, the median …
     # TYPE pinsweep_stream_bandwidth_bytes_per_second gauge
     # UNIT pinsweep_stream_bandwidth_bytes_per_second bytes_per_second
     pinsweep_stream_bandwidth_bytes_per_second{host="node07",kernel="triad",place="local",sweep="scaling",threads="4"} 2.31e+10
 
-Units are Prometheus' own: seconds and bytes. HELP is the same for a name whatever file it is in, because node_exporter compares it.
+Units are Prometheus' own: seconds and bytes. HELP of a name is the same in all files, because node_exporter compares
+HELP texts.
 
     https://prometheus.io/docs/specs/om/open_metrics_spec/    https://github.com/prometheus/node_exporter#textfile-collector
 """
@@ -59,9 +60,9 @@ Row = Mapping[str, Any]
 
 
 def text(results: Results, tool: str | None = None) -> str:
-    """Return the results as OpenMetrics, `# EOF` included; with `tool`, the numbers of that one only.
+    """Return the results as OpenMetrics text that ends with `# EOF`. With `tool`, return only the numbers of that tool.
 
-    A number is the median over the repeats of its cell. If several files of one host hold a cell, the last measured file counts.
+    A number is the median over the repeats of a cell. If several files of a host have the cell, the newest file counts.
     """
     measurements = measure(results, undirected=True)
     frame = _last_measured(measurements)

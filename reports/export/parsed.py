@@ -1,4 +1,4 @@
-"""Parsed texts as tables, for `pinsweep parse`: JSON for programs, CSV for spreadsheets, aligned text for people."""
+"""Format parsed texts for `pinsweep parse`: JSON for programs, CSV for spreadsheets, aligned text for people."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _COUNTS: Final = ("1", "pages")
 
 
 def parsed_text(texts: Texts, form: str, left: Sequence[Mapping[str, Scalar]] = ()) -> str:
-    """Return some texts, (name, parsed) each, in one form; ends with a line end.
+    """Return parsed texts, (name, parsed) each, in one of three forms. The result ends with a line end.
 
-    json   {table: [row, …]}: every table of every text, `file` first in each row, missing labels left out; `facts` (file, name,
-           value), `flags` (file, id, text) and `left`, what was not taken
-    csv    the measurements of all texts, `file` first, in base units
-    table  the measurements of each text, scaled for people
+    - json: {table: [row, …]} with every table of every text, `file` first in each row, missing labels left out. `facts`
+    (file, name, value), `flags` (file, id, text) and `left`, the lines that were not imported, follow.
+    - csv: the measurements of all texts, `file` first, in base units.
+    - table: the measurements of each text, scaled for people.
     """
     if form == "json":
         return json_text({**_tables(texts), "left": left})

@@ -1,7 +1,7 @@
-"""A result file for programs: its cells with their numbers, its runs with how they ended; what `show` and `run` print as JSON.
+"""Describe a result file for programs: cells with numbers, and runs with states. `show` and `run` print this JSON.
 
-Every number is in the base unit next to it. `point_id` names a cell in every answer, in every file and on every machine; `cell` is its
-name for people, `labels` its axes.
+Every number is in the base unit next to the number. `point_id` identifies a cell in every answer, file and machine.
+`cell` is the cell's name for people, and `labels` are the axes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a result file. `findings`: of its audit."""
+    """Return a result file. `findings` are the results of its audit."""
     guilty = audit.convicted(findings)
     runs = (run for tool in results.tools for run in results.good(tool))
     cells = group_by(runs, lambda run: (run.file, run.record.point_id, naming.program_kind(run)))
@@ -56,17 +56,17 @@ def of_result(results: Results, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def disturbances_of(record: RunRecord) -> list[dict[str, Any]]:
-    """Return what disturbed a run, also if that is allowed and its status is ok."""
+    """Return the disturbances of a run, also if disturbances are allowed and the status is ok."""
     return [{"id": reason["id"], "text": reason["text"]} for reason in record.counters.get("reasons", ())]
 
 
 def counted(record: RunRecord) -> dict[str, float]:
-    """Return what the machine counted during a run."""
+    """Return the machine's counters during a run."""
     return {name: value for name, value in record.counters.items() if isinstance(value, int | float)}
 
 
 def of_run(run: Run) -> dict[str, Any]:
-    """Return how a run ended."""
+    """Return the state of a run."""
     record = run.record
     return {
         "run": record.run_id, "file": run.file, "host": run.host, "session": run.session.session, **cell_fields(run.cell),
@@ -80,7 +80,7 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def of_run_in_detail(run: Run, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return a run with its command, its place and its numbers."""
+    """Return a run with the command, the place and the numbers."""
     record = run.record
     return {
         **of_run(run), "program_version": run.version or None, "stand_in": run.stand_in, "argv": list(record.argv),
@@ -97,7 +97,10 @@ def of_sweep(
     results: Results | None,
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
-    """Return what one `pinsweep run` did. `file`: None if no cell could run and there was none before; `results`: its content now."""
+    """Return the outcome of one `pinsweep run`.
+
+    `file` is None if no cell could run and no file existed before. `results` is the present content of the file.
+    """
     return {
         "result_file": None if file is None else str(file), "exit_status": exit_status, "stopped": summary.stopped, "seed": plan.seed,
         "counts": dict(summary.counts), "repeated": summary.repeated, "not_repeated": len(summary.unrepeated),
@@ -111,7 +114,7 @@ def of_sweep(
 
 
 def cell_fields(cell: Cell) -> dict[str, Any]:
-    """Return what every answer calls a cell."""
+    """Return the fields that identify a cell in every answer."""
     return {
         "sweep": cell.sweep, "tool": cell.tool, "cell": cell.describe(), "labels": cell.labels(), "point_id": cell.point_id,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Results as files for other programs: CSV, Parquet, JSON and OpenMetrics; base units, one column per axis."""
+"""Export results for other programs: CSV, Parquet, JSON and OpenMetrics, in base units, with one column per axis."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ def export(
     include: Include = "least",
     watched: Watched = iter,
 ) -> Iterator[str] | bytes:
-    """Return all numbers of some result files as csv, json, parquet or openmetrics: text in pieces, but bytes for parquet.
+    """Return all numbers of result files as csv, json, parquet or openmetrics: text in pieces, or bytes for parquet.
 
-    long   one row per number, with its metric and unit
-    wide   one row per line of the tools' tables, one column per metric, named with its unit: "bandwidth [B/s]"
+    - long: one row per number, with metric and unit.
+    - wide: one row per line of the tools' tables, and one column per metric with the unit, "bandwidth [B/s]".
 
-    Values are those that the tool printed; openmetrics gives the numbers of `compare` in its own shape. `tool` leaves the others
-    out. With several tools the columns of all are next to each other, `tool` first. `on_left_out` gets a line if runs are left out; `include` and `watched` are those of `load`.
+    The values are as printed by the tool. openmetrics has the numbers of `compare` in a separate shape. `tool` selects
+    one tool. With several tools, `tool` is the first column and the columns of all tools follow. `on_left_out` receives
+    a line if runs are left out. `include` and `watched` are the arguments of `load`.
 
     Raises UserError for a tool without numbers, and for parquet without pyarrow.
     """
@@ -61,7 +62,7 @@ def export(
 
 
 def csv_pieces(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a frame as CSV in pieces; no cell is a formula for a spreadsheet."""
+    """Yield a frame as CSV in pieces. No cell is a formula for a spreadsheet."""
     shown = frame.rename(columns=csv_text)
     yield shown.iloc[:0].to_csv(index=False, lineterminator="\n")
     for part in _parts(shown):
@@ -99,7 +100,7 @@ def _left_out(results: Results, tool: str | None, form: str) -> str:
 
 
 def table(results: Results, tool: str | None, shape: str, guilty: Guilty) -> pd.DataFrame:
-    """Return the frame of one tool, or of all below one another, with the checks that flag a cell in `doubted_by`."""
+    """Return the frame of one tool, or of all tools below one another. `doubted_by` has the checks that flag a cell."""
     from parsers.frames import pd
 
     parts = []

@@ -1,1 +1,3 @@
-"""`pinsweep check`: is this host healthy? `sweep` measures, and gives up in time; `troubles` lists what is wrong."""
+"""Implement `pinsweep check` for the health of a host. `sweep` measures with a time limit, and `troubles` lists
+faults.
+"""

@@ -1,4 +1,4 @@
-"""What `pinsweep doctor` found on this machine, as values."""
+"""Represent the findings of `pinsweep doctor` on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FACTS: Final = ("Processor", "Memory", "Kernel", "Clocks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A program that pinsweep starts: a tool, what every tool needs, or what describes the machine."""
+    """A program that pinsweep starts: a tool, a program for every tool, or a program that describes the machine."""
 
     name: str
     kind: Literal["tool", "helper", "describes"]
@@ -37,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """All that doctor found."""
+    """All findings of doctor."""
 
     topology: Topology
     facts: Mapping[str, Any]
@@ -48,17 +48,17 @@ class Survey:
 
     @property
     def ready(self) -> bool:
-        """Can every program be started?"""
+        """Whether every program can be started."""
         return all(part.usable for part in self.parts)
 
     @property
     def shown_parts(self) -> list[Part]:
-        """The programs, without those that only describe the machine and may do so."""
+        """The programs, without working programs that only describe the machine."""
         return [part for part in self.parts if part.kind != "describes" or not part.usable]
 
 
 def as_json(survey: Survey) -> dict[str, Any]:
-    """Return what `doctor --format json` prints."""
+    """Return the output of `doctor --format json`."""
     topology = survey.topology
     return {
         "ready": survey.ready,
@@ -86,7 +86,7 @@ def as_json(survey: Survey) -> dict[str, Any]:
 
 
 def document(survey: Survey) -> Document:
-    """Return the machine, the programs and what may disturb, for people."""
+    """Return the machine, the programs and possible disturbances as a document for people."""
     noise = [(finding.level, finding.what, finding.fix) for finding in survey.noise]
     return Document(
         title="",

@@ -1,4 +1,4 @@
-"""What became of the hosts of a sweep, as a document: a row per state and reason. Pure."""
+"""Report the states of a sweep's hosts as a document. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from reports.text.hostlist import folded
 
 
 def document(view: View, *, quiet: Collection[str] = (), tickets: bool = False) -> Document:
-    """Return the states of the hosts. quiet: states that have no row without a reason. tickets: with the commands that drain failed hosts."""
+    """Return the states of the hosts.
+
+    quiet: states without a row if there is no reason. tickets: add the commands that drain failed hosts.
+    """
     names = ", ".join(Path(name).stem for name in view.sweep.experiments)
     columns = (
         Column(name="state"), Column(name="hosts"), Column(name="runs"), Column(name="disturbed", spare=True), Column(name="reason"),

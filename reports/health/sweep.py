@@ -1,4 +1,4 @@
-"""The short sweep of a check, given up in time. Starts runs and stores their file."""
+"""Run the short sweep of a check with a time limit. The module starts runs and stores the result file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _NotNow(Exception):
 
 
 class Check:
-    """One sweep, given up in time, and what it shows."""
+    """One sweep with a time limit, and its findings."""
 
     def __init__(
         self, within: float, *, version: str, argv: Sequence[str], install: Callable[[], str] = str
@@ -49,9 +49,10 @@ class Check:
     def troubles(
         self, experiment: Path, path: Path, scratch: Path, baseline: Sequence[Path], threshold: float, *, allow_disturbed: bool
     ) -> Sequence[Trouble]:  # fmt: skip
-        """Run an experiment into the result file `path`, and return what is wrong, also against the baseline's files, by ORDER.
+        """Run an experiment into the result file `path`, and return the troubles in ORDER, also against the baseline's
+        files.
 
-        Raises UserError for a mistake in the experiment, KeyboardInterrupt if the user stopped it.
+        Raises UserError for a mistake in the experiment, KeyboardInterrupt if the user stopped the run.
         """
         try:
             with self._in_time():
@@ -154,7 +155,7 @@ def _refuse(event: Waiting) -> None:
 
 
 def store_evidence(path: Path) -> Path | None:
-    """Copy the result file of a check over the last one of its kind, and return where it is; None if it cannot be stored."""
+    """Copy the result file of a check over the last file of the same kind. Return the path, or None after a failure."""
     try:
         folder = data_folder() / "checks"
         folder.mkdir(parents=True, exist_ok=True)

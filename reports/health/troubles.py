@@ -1,7 +1,7 @@
-"""What a short sweep shows to be wrong with a host, the most severe first.
+"""List the faults of a host that a short sweep shows, most severe first.
 
-A wrong answer outranks everything: a slow host costs time, a host that computes or stores wrong data costs results. What could not be
-measured is `unknown`: it is no fault of the host.
+A wrong answer is the most severe fault: a slow host costs time, and wrong data costs results. A failed measurement is
+`unknown`, because the host may be healthy.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _OUTSIDE: Final = ("misplaced", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that is wrong, or unknown."""
+    """One fault, or one unknown state."""
 
     kind: Kind
     id: str  # what an admin can look for: "S2" of the audit, else a word
     text: str
 
     def severity(self) -> int:
-        """Return the place in ORDER."""
+        """The index in ORDER."""
         return ORDER.index(self.kind)
 
 
@@ -58,10 +58,10 @@ def troubles(
     late: str = "",
     enough: int = 1,
 ) -> Iterator[Trouble]:
-    """Yield what is wrong by the results alone.
+    """Yield the faults that the results alone show.
 
-    `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG; `late`: why the sweep was given up, which is no
-    trouble if each cell has `enough` repeats by then.
+    `wrong`: the runs (cell's point_id, repeat) whose output has the remark WRONG. `late`: the reason for a stop at the
+    time limit. The stop is not a trouble if each cell has `enough` repeats by then.
     """
     yield from _failed(results, wrong)
     for finding in findings:
@@ -72,7 +72,7 @@ def troubles(
 
 
 def line(every: Sequence[Trouble]) -> str:
-    """Return "ERROR slower stream, …; and 2 more" or "UNKNOWN …"; "" for a healthy host."""
+    """Return "ERROR slower stream, …; and 2 more" or "UNKNOWN …". "" for a healthy host."""
     if not every:
         return ""
     first = every[0]
@@ -82,7 +82,7 @@ def line(every: Sequence[Trouble]) -> str:
 
 
 def describe_cell(cell: Cell) -> str:
-    """Return "stream, place=local", or the sweep alone if it has one cell."""
+    """Return "stream, place=local", or only the sweep if the sweep has one cell."""
     return f"{cell.sweep}, {cell.describe()}" if cell.labels() else cell.sweep
 
 
@@ -102,7 +102,7 @@ def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterator[Tr
 
 
 def compared(comparison: Comparison) -> Iterator[Trouble]:
-    """Yield changed hardware, slower numbers, numbers that may be slower, and what only the baseline (A) has."""
+    """Yield changed hardware, slower numbers, numbers that may be slower, and cells that only the baseline (A) has."""
     for difference in comparison.fingerprint.differences:
         if (
             difference.what in _HARDWARE and SEVERAL not in difference.a

@@ -1,7 +1,7 @@
-"""Baselines: result files under a name, in the user's own data folder. I/O.
+"""Store baselines: named sets of result files in the user's data folder. I/O.
 
-A baseline is a folder of result files, copied as they were: the evidence of a comparison is the session, so a baseline
-grows by a file with every session that is added, and needs five of them before its own spread can be told.
+A baseline is a folder of copied result files. The session is the unit of evidence, so each new session adds a file. A
+baseline needs five sessions to estimate the spread between sessions.
 
     <data folder>/pinsweep/baselines/NAME/<start>-<host>-<digest>.db       PINSWEEP_BASELINES names another folder
 """
@@ -69,7 +69,7 @@ class Baseline:
 
 
 def folder() -> Path:
-    """Return where baselines are kept."""
+    """Return the folder of the baselines."""
     if named := os.environ.get("PINSWEEP_BASELINES"):
         return Path(named)
     return data_folder() / "baselines"
@@ -87,7 +87,7 @@ def names() -> list[str]:
 
 
 def resolve(name: str) -> list[Path]:
-    """Return the result files of a baseline, oldest first. Raises UserError if there is none of that name."""
+    """Return the result files of a baseline, oldest first. Raises UserError for an unknown name."""
     _check_name(name)
     files = sorted((folder() / name).glob("*.db"))
     if not files:
@@ -98,9 +98,10 @@ def resolve(name: str) -> list[Path]:
 
 
 def resolve_any(word: str) -> list[Path]:
-    """Return the files of what `--baseline` names: a file, a folder or a glob of result files, else a baseline's name.
+    """Return the files of the value of `--baseline`: a file, folder or glob of result files, else the name of a
+    baseline.
 
-    Raises UserError if there is none.
+    Raises UserError if there are no files.
     """
     if os.path.lexists(word) or (word and not _NAME.fullmatch(word)):
         return result_files([word])
@@ -110,7 +111,7 @@ def resolve_any(word: str) -> list[Path]:
 
 
 def load(name: str) -> Baseline:
-    """Return a baseline with its sessions. Raises UserError if there is none of that name, or one of its files is damaged."""
+    """Return a baseline with its sessions. Raises UserError for an unknown name or a damaged file."""
     files = resolve(name)
     sessions: dict[SessionKey, Machine] = {}
     for path in files:
@@ -131,10 +132,10 @@ def load(name: str) -> Baseline:
 
 
 def add(name: str, paths: Sequence[Path]) -> Baseline:
-    """Copy result files into a baseline, made if it is not there, and return it.
+    """Copy result files into a new or existing baseline, and return the baseline.
 
-    A file that is there already is replaced by what it has become (a sweep that went on). Every file is opened before
-    the first is copied: a wrong one leaves the baseline as it was. Raises UserError for a name or a file that is none.
+    An existing file is replaced by the newer version (a resumed sweep). Every file is opened before the first copy, so
+    a wrong file leaves the baseline unchanged. Raises UserError for an invalid name or file.
     """
     _check_name(name)
     copies = [(path, _copy_name(path)) for path in paths]
@@ -150,7 +151,7 @@ def add(name: str, paths: Sequence[Path]) -> Baseline:
 
 
 def remove(name: str) -> int:
-    """Delete a baseline; return how many files it had. Raises UserError if there is none of that name."""
+    """Delete a baseline, and return the number of its files. Raises UserError for an unknown name."""
     files = resolve(name)
     shutil.rmtree(folder() / name)
     return len(files)

@@ -1,7 +1,8 @@
-"""Which runs are repeats of one cell, and what tells a cell from the others of its sweep. Pure.
+"""Decide which runs are repeats of one cell, and which settings distinguish the cells of a sweep. Pure.
 
-A file may hold cells that one text never asked for together: its options were edited, or its runs began anew. Their axes do not tell
-them apart then, and what differs besides does. And it may hold, of earlier versions, one cell under the names of two places.
+A file may have cells that no single experiment text requested, because the options were edited or a sweep began again.
+The axes then do not distinguish the cells, but other settings do. In files of older versions, one cell may have the
+names of two places.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
-    """Return the cells whose axes do not tell all that tells them apart, by point_id, with what does besides.
+    """Return the further settings of each cell whose axes are ambiguous, by point_id.
 
-    The cells of one text differ in its axes, and in what their tool chose for them; those of an edited text, those that began
-    anew, and those with the same labels, in any option and in the place.
+    Cells of one text differ in the axes, and in the choices of the tool. Cells of an edited text, of a sweep that began
+    again, or with equal labels may differ in any option and in the place.
     """
     found: dict[str, Cell] = {}
     for of in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
@@ -61,7 +62,9 @@ def _chosen(cell: Cell) -> Mapping[str, Any]:
 
 
 def flat(cell: Cell) -> Iterable[tuple[str, Any]]:
-    """Give the options and what they hold: ("count", 100), ("metrics.rate.unit", "MB/s"), ("place", "local"), ("place.cpus", "core 0")."""
+    """Yield the options and values: ("count", 100), ("metrics.rate.unit", "MB/s"), ("place", "local"), ("place.cpus",
+    "core 0").
+    """
     yield from _leaves("", cell.options)
     if cell.place is not None:
         yield "place", cell.place.name
@@ -86,11 +89,11 @@ def _tells(name: str, cell: Cell, told: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[Alias]]:
-    """Return the runs of a file with those of one cell under one name, and the names that went.
+    """Return the runs of a file with one name per cell, and the removed names.
 
-    Places with other selectors may have been the same PUs and memory; of two such cells the first in `order` (point_ids) keeps its name,
-    and the other's runs are its further repeats. A cell whose own runs were in several placements is left as it is, and so are cells
-    whose names an edited text gave to other CPUs.
+    Places with different selectors may be the same PUs and memory. The first of two such cells in `order` (point_ids)
+    keeps its name, and the runs of the second cell become further repeats. Two kinds of cells are not merged: a cell
+    with runs in several placements, and a cell whose name an edited text gave to other CPUs.
     """
     placed = [run for run in runs if run.record.placement and run.cell.place]
     by_cell = group_by(placed, lambda run: run.record.point_id)

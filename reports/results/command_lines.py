@@ -1,4 +1,4 @@
-"""The words of a `pinsweep run` that are kept with its session, when it is to be typed again. Pure."""
+"""Edit the command line of `pinsweep run` that a session stores for repetition. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 
 def without(words: Sequence[str], options: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the words of a command line but for some options. options: name → how many words follow it."""
+    """Return the words of a command line without some options. options: {name: number of following words}."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:

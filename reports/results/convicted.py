@@ -1,4 +1,4 @@
-"""By which checks the numbers of a cell are doubted: all of them, or those of one metric alone. Pure."""
+"""List the checks that flag a cell: all numbers of the cell, or one metric. Pure."""
 
 from __future__ import annotations
 
@@ -22,56 +22,56 @@ OTHER: Final = "*"
 
 
 def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:
-    """Return the checks that doubt a metric of a cell, of no metric any number of it; "" if none does."""
+    """Return the checks that flag a metric of a cell, or the whole cell. "" without a flag."""
     names = (f"{metric}/", *wholes(metric), OTHER) if metric else ()
     told = (guilty.get((*cell, name)) for name in names)
     return next((ids for ids in told if ids is not None), guilty.get(cell, ""))
 
 
 def of_all(guilty: Guilty, cells: Collection[CellKey]) -> tuple[str, ...]:
-    """Return the checks that doubt each number of each of some cells; none of a single cell."""
+    """Return the checks that flag every number of several cells. Empty for a single cell."""
     told = [guilty.get((*cell, OTHER), guilty.get(cell, "")) for cell in cells]
     return of_each(told) if len(told) > 1 else ()
 
 
 def without(guilty: Guilty, checks: Collection[str]) -> Guilty:
-    """Return what convicts cells but for some checks: what is told of all numbers is no mark of one."""
+    """Return the flags of cells without some checks, because a check of all numbers marks no single number."""
     if not checks:
         return guilty
     return {cell: but(ids, checks) for cell, ids in guilty.items()}
 
 
 def checks_of(ids: str) -> list[str]:
-    """Return ["F1", "F7"] of "F1, F7"; [] of ""."""
+    """Return ["F1", "F7"] for "F1, F7", and [] for ""."""
     return ids.split(", ") if ids else []
 
 
 def of_each(told: Sequence[str]) -> tuple[str, ...]:
-    """Return the checks that all of some texts name."""
+    """Return the checks that all texts name."""
     first, *others = [checks_of(ids) for ids in told] or [[]]
     return tuple(key for key in first if all(key in ids for ids in others))
 
 
 def but(ids: str, checks: Collection[str]) -> str:
-    """Return "F1" of "F1, F7" but for F7."""
+    """Return "F1" for "F1, F7" without F7."""
     return ", ".join(key for key in checks_of(ids) if key not in checks)
 
 
 def wholes(metric: str) -> Iterator[str]:
-    """Give a metric, and what it is a part of: "PingPong/time", "PingPong"."""
+    """Yield a metric and its parent: "PingPong/time", "PingPong"."""
     while metric:
         yield metric
         metric = metric.rpartition("/")[0]
 
 
 def whole_of(metrics: Iterable[str]) -> str:
-    """Return what some metrics are all parts of: "IOPS" of "IOPS/read" and "IOPS/write"; "" of several that share nothing."""
+    """Return the common parent of metrics: "IOPS" for "IOPS/read" and "IOPS/write". "" if there is no common parent."""
     first, *others = metrics
     return next((of for of in wholes(first) if all(of in wholes(other) for other in others)), "")
 
 
 def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
-    """Return Guilty of (cell, check, the metric that it convicts alone or "")."""
+    """Return Guilty of (cell, check, the metric that the check flags alone or "")."""
     found: dict[CellKey, str] = {}
     for cell, own in group_by(said, lambda s: s[0]).items():
         metrics = {metric for *_, metric in own} - {""}

@@ -1,4 +1,4 @@
-"""What the experiments of some results say of themselves, and of how much of it there are runs. Pure."""
+"""Return the descriptions of experiments, with the sweeps that have runs. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reports.text import format as fmt
 
 
 def abouts(results: Results) -> tuple[str, ...]:
-    """Return what the texts of the experiments begin with, each once; of one whose sweeps did not all run, which of them did."""
+    """Return the descriptions of the experiments without duplicates, and the completed sweeps of partial runs."""
     told = (
         " ".join(filter(None, (experiment.about.strip(), _part(experiment.text, experiment.path, results))))
         for experiment in results.experiments

@@ -1,4 +1,4 @@
-"""What two sets of sessions say of their machines and programs, side by side: where they differ, before any number. Pure."""
+"""Compare the machines and programs of two sets of sessions, before any number is compared. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEVERAL: Final = " | "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One line: what, and what either side says of it ("" where it was not recorded)."""
+    """One line: the property, and the value of each side ("" if not recorded)."""
 
     what: str
     a: str
@@ -37,7 +37,7 @@ class Fingerprint:
 
 
 def fingerprint(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
-    """Return what → (A's values, B's values), "" where a side recorded none; several values of a side stand side by side."""
+    """Return {property: (A's values, B's values)}. Several values of a side are joined, and "" means not recorded."""
     left, right = [_said(session) for session in a], [_said(session) for session in b]
     whats = next(iter((*left, *right)), {})
     return {
@@ -51,14 +51,15 @@ def _said(session: Session) -> dict[str, str]:
 
 
 def hosts(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
-    """Return the hosts of both sides, if they are known."""
+    """Return the hosts of both sides, if the hosts are known."""
     names = [{session.host for session in side} for side in (a, b)]
     known = all(names) and UNRECORDED_HOST not in names[0] | names[1]
     return {"host": (listed(names[0]), listed(names[1]))} if known else {}
 
 
 def programs(a: pd.DataFrame, b: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return "program of fio" → ("fio 3.33", "fio 3.36") of the tools that both sides ran; the checksums of programs of one name.
+    """Return {"program of fio": ("fio 3.33", "fio 3.36")} for the tools that both sides ran. Equal names have
+    checksums.
 
     a, b: runs with their `tool`, `program_name` and `checksum`.
     """
@@ -80,7 +81,7 @@ _EXPECTED: Final = frozenset(fact.words for fact in FACTS if fact.expected)
 
 
 def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
-    """Sort the lines of a table into what differs, what is the same and what nobody recorded on both sides."""
+    """Sort the lines of a table into different, equal, and not recorded on both sides."""
     known = {what: values for what, values in table.items() if all(values)}
     return Fingerprint(
         differences=tuple(Difference(what=what, a=a, b=b) for what, (a, b) in known.items() if a != b),

@@ -1,4 +1,4 @@
-"""Plain rows put into groups. Frames have `readings.groups`."""
+"""Group plain rows. For frames, use `readings.groups`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Group in order of first appearance."""
+    """Return the groups in order of first appearance."""
     out: dict[K, list[T]] = {}
     for item in items:
         out.setdefault(key(item), []).append(item)

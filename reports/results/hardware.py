@@ -1,4 +1,4 @@
-"""What hardware a session ran on, in words that are the same on equal machines: the groups of a fleet. Pure."""
+"""Describe the hardware of a session in the same words on equal machines, for the groups of a fleet. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.text import format as fmt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """A kind of machine: what and its words. What was not recorded is "", and the same as what was not recorded elsewhere."""
+    """A kind of machine: {property: text}. "" means not recorded, and equals other values that were not recorded."""
 
     facts: tuple[tuple[str, str], ...]  # ("processor", …), ("layout", …), ("memory", "245 GiB"), …
 
@@ -28,7 +28,7 @@ class Hardware:
         return ", ".join(filter(None, dict(self.facts).values())) or "hardware not recorded"
 
     def differences(self, other: Hardware) -> str:
-        """Return what differs from another kind: "memory 173 GiB, not 189 GiB"; "" if nothing does."""
+        """Return the differences from another kind: "memory 173 GiB, not 189 GiB". "" for the same kind."""
         return "; ".join(
             f"{label} {own or 'not recorded'}, not {its or 'not recorded'}"
             for (label, own), (_, its) in zip(self.facts, other.facts, strict=True)
@@ -36,7 +36,7 @@ class Hardware:
         )
 
     def beside(self, others: Iterable[Hardware]) -> str:
-        """Return what tells it from others of one name: "memory 173 GiB"."""
+        """Return the properties that distinguish the kind from others of the same name: "memory 173 GiB"."""
         differ = {what for other in others for what, its in other.facts if its != dict(self.facts)[what]}
         return ", ".join(f"{what} {its or 'not recorded'}" for what, its in self.facts if what in differ)
 
@@ -44,8 +44,9 @@ class Hardware:
 def kinds(sessions: Iterable[Session]) -> list[Hardware]:
     """Return the hardware of each session, in order.
 
-    Memory modules count only where every session knows its own: reading them takes root, and half a fleet may have run
-    without. Sizes of memory are compared among equal machines: what a kernel leaves of it differs by host, and less than a module.
+    Memory modules count only if every session recorded modules: root is required, and half a fleet may run without
+    root. Memory sizes are compared among equal machines, because the kernel leaves a size that differs by host, by less
+    than a module.
     """
     listed = list(sessions)
     modules = all(session.facts.get("dimms") for session in listed)
@@ -71,8 +72,10 @@ _WHOSE: Final = ("processor", "system", "board", CARDS)
 
 
 def cards(sessions: Sequence[Session]) -> list[str]:
-    """Return a mark of whose network cards each session of one host name saw: sessions that have a card in common, be it by others
-    between them, were on one machine. "" where none was recorded."""
+    """Return a group key of network cards for each session of a host name. "" if no card was recorded.
+
+    Sessions with a common card, directly or through other sessions, were on the same machine.
+    """
     seen = [frozenset(str(session.facts.get("network_cards") or "").split()) for session in sessions]
     whose: list[frozenset[str]] = []  # of each machine all the cards that it had
     for own in filter(None, seen):
@@ -82,10 +85,11 @@ def cards(sessions: Sequence[Session]) -> list[str]:
 
 
 def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Hardware]:
-    """Return which machine each session of one host name was on, of sessions in the order of time with their `kinds`.
+    """Return the machine of each session of a host name. The sessions are in order of time, with `kinds`.
 
-    Another processor or board is another machine, and so is one without a network card of the other. Where layout or memory change and change back, that is one machine; what goes back and
-    forth is several. What a session did not record tells nothing where the others record one value.
+    Another processor or board means another machine, and so does a session without a common network card. A layout or
+    memory size that changes once and back is the same machine. Frequent changes mean several machines. A value that a
+    session did not record is ignored if the other sessions recorded one value.
     """
     more = [fact for fact in FACTS if fact.key in ("system", "board")]
     rows = [
@@ -102,12 +106,12 @@ def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Har
 
 
 def several(host: str, kinds: Sequence[Hardware]) -> str:
-    """Say "several machines are called n1, or its hardware changed: memory 173 GiB, not 189 GiB" of two or more."""
+    """Return "several machines are called n1, or its hardware changed: memory 173 GiB, not 189 GiB" for two or more."""
     return f"several machines are called {host}, or its hardware changed: {kinds[1].differences(kinds[0])}"
 
 
 def listed(names: Collection[str]) -> str:
-    """Return what machines of one name are called; of many how many they are."""
+    """Return the names of machines with equal host names, or the count for many machines."""
     return fmt.words(names) if len(names) <= _MOST_NAMED else fmt.plural(len(names), "host")
 
 
@@ -118,7 +122,10 @@ _OWN = re.compile(r"<(?:info|page_type) [^>]*/>|(?:local_memory|gp_index|complet
 
 
 def sizes(memory: Iterable[Any]) -> list[str]:
-    """Return the memory of each machine, in order, one text for those that have as much: the median of what their kernels have."""
+    """Return the memory of each machine, in order.
+
+    Machines with equal memory have one text, the median of the sizes that the kernels report.
+    """
     listed = [size if isinstance(size, int | float) and size > 0 else 0 for size in memory]
     groups: list[list[float]] = []
     for size in sorted(listed):
@@ -138,7 +145,7 @@ def _less_than_a_module(size: float) -> float:
 
 
 def layout(topology: Topology | None) -> str:
-    """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"; "" where nothing is known."""
+    """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs". "" if the layout is unknown."""
     return ", ".join(counted(topology)) if topology and topology.numbers()["pus"] else ""
 
 
@@ -150,7 +157,7 @@ def counted(topology: Topology) -> list[str]:
 
 
 def usable(topology: Topology) -> str:
-    """Return "2 packages, 4 NUMA nodes, 64 cores and 128 PUs"; of a machine of which only a part could be used what that part is."""
+    """Return "2 packages, 4 NUMA nodes, 64 cores and 128 PUs", with the usable part of a restricted machine."""
     share = topology.share()
     return fmt.words(counted(topology)) + (f" that could be used: {share}" if share else "")
 
@@ -163,7 +170,7 @@ BEYOND: Final = 2
 
 
 def caches_above(run: Run) -> tuple[tuple[int, int], ...]:
-    """Return (level, bytes) of the caches above a run's first CPU, smallest first; () where none is known."""
+    """Return (level, bytes) of the caches of a run's first CPU, smallest first. () if unknown."""
     machine = run.session.topology
     cpu = next((cpu for group in run.placed for cpu in group.cpus), None)
     if machine is None or cpu is None or run.captured:

@@ -1,4 +1,4 @@
-"""The order of the levels of an axis: numbers and sizes by what they are, then words as the experiment has them."""
+"""Order the levels of an axis: numbers and sizes by value, then words in the order of the experiment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LevelKey = tuple[int, float, str]
 
 
 class Levels:
-    """Where the words of each axis stand. Of a sweep they stand as its own cells were planned."""
+    """The positions of the words of each axis. The words of a sweep have the order of the planned cells."""
 
     def __init__(self, planned: Iterable[Cell] = ()) -> None:
         """planned: the cells in the order of their experiments."""
@@ -25,7 +25,7 @@ class Levels:
                     words.setdefault(str(value), len(words))
 
     def key(self, axis: str, value: object, sweep: str = "") -> LevelKey:
-        """Return the sort key of a level of a sweep; `sweep` "": of all of them. A word that no experiment has stands behind the others."""
+        """Return the sort key of a level. `sweep` "" means all sweeps. A word that no experiment has sorts last."""
         kind, number, text = natural(value)
         at = self._at.get((sweep, axis), {}).get(text, math.inf) if kind else number
         return kind, at, text
@@ -35,7 +35,7 @@ _ANY: Final = ""
 
 
 def natural(value: object) -> LevelKey:
-    """Sort key of an axis' values: numbers and sizes (4k before 32k) by what they are, words after them."""
+    """Return the sort key of an axis value: numbers and sizes by value (4k before 32k), then words."""
     text = str(value)
     for read in (float, size_bytes):
         try:

@@ -1,4 +1,4 @@
-"""Result files in, tidy rows out: what every chart, table and export starts from. Reads files, decides nothing else."""
+"""Load result files into rows for every chart, table and export. The module reads files and decides nothing more."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def load(
     watched: Watched = iter,
     unreadable: list[tuple[str, str]] | None = None,
 ) -> Results:
-    """Read result files. Raises UserError for a file that is none, or if there is not a single file.
+    """Return the content of result files. Raises UserError for an invalid file, or if there is not a single file.
 
-    With `unreadable` a file that cannot be read is left out and put there, its short name and why; where none can, that is raised.
-
-    What a run printed is not among it (`printed`), but for the first and last characters of captured texts, CAPTURED in all.
+    With `unreadable`, an unreadable file is left out, and its short name and the reason are added to `unreadable`. If
+    all files are unreadable, UserError is raised. The output of runs is not loaded (`printed`), except the first and
+    last characters of captured texts, CAPTURED in total.
     """
     listed = list({os.path.realpath(path): path for path in paths}.values())
     if not listed:
@@ -131,9 +131,9 @@ def load(
 
 
 def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tuple[str, str]]:
-    """Return run → (standard output, standard error), beginning and end of each, `limit` characters at most. Reads their files again.
+    """Return {run: (standard output, standard error)}, each with the beginning and end, at most `limit` characters.
 
-    Raises UserError for a file that is no longer there, Damaged.
+    The files are read again. Raises UserError for a missing file, Damaged for a damaged file.
     """
     found = {}
     for file, own in group_by(runs, lambda run: run.file).items():

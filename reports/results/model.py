@@ -1,4 +1,4 @@
-"""Result files in, tidy rows out: what every chart, table and export starts from. Reads files, decides nothing else.
+"""Define results as rows for every chart, table and export.
 
 A row is one number of one good run, in long form:
 
@@ -17,7 +17,8 @@ A row is one number of one good run, in long form:
                           the text says something else ("none" of an access to no bytes), "op_" is what was asked for
     metric, unit, value   base units: ns, B, B/s, 1/s
 
-A run is good if its status is ok and its output can be read; of several attempts at a repeat the last good one counts.
+A run is good if the status is ok and the output can be parsed. For several attempts at a repeat, the last good attempt
+counts.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ LEFT_OUT = ("disturbed", "misplaced")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """One session on one host: what the report says of the machine."""
+    """One session on one host, as the report describes the machine."""
 
     file: str
     session: Session
@@ -73,7 +74,7 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: cached_property keeps its value in __dict__
 class Run:
-    """One run with everything the report says about it. It is its own key: equal to itself alone."""
+    """One run with all data for the report. A run is a key, equal only to itself."""
 
     file: str
     session: Session
@@ -93,12 +94,12 @@ class Run:
 
     @property
     def slot(self) -> tuple[str, str, int]:
-        """File, cell and repeat: attempts at one of them are tried again until one ends well."""
+        """File, cell and repeat. Attempts at a slot are repeated until one attempt ends well."""
         return self.file, self.record.point_id, self.record.repeat
 
     @property
     def turn(self) -> tuple[str, int, int]:
-        """File, session and repeat: the same for the runs of one repeat of a sweep, which make a curve over its cells."""
+        """File, session and repeat. The runs of a turn make a curve over the cells of a sweep."""
         return self.file, self.session.session, self.record.repeat
 
     @property
@@ -111,8 +112,10 @@ class Run:
 
     @property
     def place(self) -> str:
-        """The name of the place; with what it does not say: selectors that another place of that name has otherwise, memory that is of
-        another kind than it promises."""
+        """The name of the place, with settings that the name hides.
+
+        The settings are selectors that differ in another place of the same name, and memory that differs from the name.
+        """
         name = self.cell.place.name if self.cell.place else ""
         selectors = [str(v) for k, v in self.cell.apart.items() if k.startswith("place.")]
         if (
@@ -125,22 +128,22 @@ class Run:
 
     @property
     def relation(self) -> str:
-        """The placement in words that compare between machines; the place's own name where it has none."""
+        """The placement in words that compare between machines. The place's own name if there are no such words."""
         return self.derived_relation or (self.cell.place.name if self.cell.place else "")
 
     @property
     def derived_relation(self) -> str:
-        """The relation that pinsweep made of a placement; "" of what it did not place, whatever its place was called by a user."""
+        """The relation that pinsweep derived from a placement. "" for an unplaced run, for any name of the place."""
         return self.record.placement.relation if self.record.placement else ""
 
     @property
     def placed(self) -> tuple[Group, ...]:
-        """The PUs and the memory of each process, as they were asked for; () if nothing was placed."""
+        """The requested PUs and memory of each process. () if nothing was placed."""
         return self.record.placement.groups if self.record.placement else ()
 
     @property
     def program(self) -> Mapping[str, Any]:
-        """What the session knows about the program: name, path, version, sha256, stand_in. Empty if it does not."""
+        """The program in the session's record: name, path, version, sha256, stand_in. Empty if unknown."""
         own = self.session.programs.get(self.tool, {})
         if own.get("name") == self.record.program:
             return own
@@ -148,7 +151,7 @@ class Run:
 
     @property
     def program_started(self) -> str:
-        """The program that was started, by its name: of a command of the user's own its first word."""
+        """The name of the started program. For a user's command, the first word."""
         words = self.record.argv
         if words and PurePath(words[0]).name == "numactl" and "--" in words:
             words = words[words.index("--") + 1 :]
@@ -156,7 +159,7 @@ class Run:
 
     @functools.cached_property
     def program_named(self) -> Program:
-        """What its program is called: worked out once, since of a run it is asked a dozen times."""
+        """The program's display name, cached because each run needs the name a dozen times."""
         facts = self.parsed.facts if self.parsed else {}
         program = str(facts.get("program") or self.record.program or self.tool)
         stands_in = self.stand_in and (self.tool not in tool_names() or bool(get_tool(self.tool).PROGRAMS))
@@ -164,35 +167,37 @@ class Run:
 
     @property
     def captured(self) -> bool:
-        """Was the text taken in, and not printed under pinsweep's eyes?"""
+        """Whether the text was imported, and not printed under pinsweep."""
         return self.record.capture is not None
 
     @property
     def state(self) -> str:
-        """How it ended, in a word: its status, "unreadable" where its output is; of a captured text, which tells nothing of that,
-        "taken in"."""
+        """The state as one word: the status, "unreadable" for invalid output, "taken in" for a captured text."""
         if self.unreadable or self.record.status not in STATUSES:
             return "unreadable"
         return "taken in" if self.captured else self.record.status
 
     @property
     def void(self) -> bool:
-        """Does the tool itself say that its figures mean nothing, since its check of its own results failed?"""
+        """Whether the tool's own check of its results failed, so that the figures are invalid."""
         return bool(self.parsed and self.parsed.has("validation_failed"))
 
     @property
     def is_disturbed(self) -> bool:
-        """Did others have a part of its machine? Also of a run that counts all the same."""
+        """Whether other processes used a part of the machine. Also true for a disturbed run that counts."""
         return self.record.status == "disturbed" or bool(self.record.counters.get("reasons"))
 
     @property
     def sound(self) -> bool:
-        """Can its figures be used alone? Not what its tool calls wrong, nor what was measured while something else disturbed."""
+        """Whether the figures can be used alone: not invalid, and not disturbed."""
         return not self.void and not self.is_disturbed
 
     @property
     def disturbance(self) -> str:
-        """What disturbed it, in words; "" if nothing did, or nothing watched it. Of a run that is used, too, where that was allowed."""
+        """The cause of the disturbance as text, "" without a disturbance or without observation.
+
+        A run that counts, because disturbances are allowed, also has a cause.
+        """
         told = "; ".join(str(reason["text"]) for reason in self.record.counters.get("reasons", ()))
         if self.record.status == "disturbed":
             return told or self.record.reason or "something else used the machine"
@@ -200,26 +205,27 @@ class Run:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether it was placed, and too short for its counters to show what disturbed it; nothing did so far as is known."""
+        """Whether a placed run was too short for the disturbance counters. No disturbance is known."""
         cpus = self.record.placement.cpus if self.record.placement else ()
         elapsed_s = float(self.record.counters.get("elapsed_s", 0.0))
         return bool(cpus) and not self.disturbance and is_too_short(elapsed_s, len(cpus))
 
     @property
     def version(self) -> str:
-        """The program's version as its output says it, else as the session knows it; "" if neither does."""
+        """The program's version from the output, else from the session. "" if unknown."""
         said = self.parsed.facts.get("tool_version") if self.parsed else None
         return str(said or self.program.get("version") or "")
 
     @property
     def stand_in(self) -> bool:
-        """Is the program one of pinsweep's kernels in the place of another tool?"""
+        """Whether the program is a built-in kernel that replaces another tool."""
         return bool(self.program.get("stand_in")) or bool(self.parsed and self.parsed.has("stand_in"))
 
     @property
     def options(self) -> dict[str, Any]:
-        """The cell's options; what the output says of options that the cell does not name (`option.bs`) beside them. An axis of mappings
-        (`env`) has its values as texts."""
+        """The cell's options, and further options from the output (`option.bs`). Values of a mapping axis (`env`) are
+        texts.
+        """
         facts = self.parsed.facts if self.parsed else {}
         said = {name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None}
         source = {"source": self.source} if self.source else {}
@@ -228,7 +234,7 @@ class Run:
         return {**said, **own, **texts, **self.cell.apart, **source}
 
     def measured(self) -> Iterator[Measurement]:
-        """Give the measurements, typed; nothing of a run without a number."""
+        """Yield the measurements, typed. A run without a number yields no rows."""
         return self.parsed.measured() if self.parsed else iter(())
 
 
@@ -244,7 +250,7 @@ Order = Callable[[Run], tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Long:
-    """A tool's measurements in long form, as in the module's docstring: what a run says once, and its rows."""
+    """A tool's measurements in long form, as in the module's docstring: constants of a run, and rows."""
 
     runs: tuple[Run, ...]
     # those of a run, then the labels of the tool's table, then metric, unit and value
@@ -263,7 +269,9 @@ class Long:
         return cls(runs=runs, columns=(*own, *labels, *_TAIL), labels=len(own), _varying=varying)
 
     def begun(self, run: Run) -> list[Any]:
-        """Return a row of a run before its own labels, metric, unit and value; what is missing is None or NaN."""
+        """Return the constant start of a run's rows, before labels, metric, unit and value. Missing values are None or
+        NaN.
+        """
         head: dict[str, Any] = {
             "file": run.file,
             "host": run.host,
@@ -286,7 +294,7 @@ class Long:
         return [head.get(name, math.nan) for name in self.columns]
 
     def rows(self, run: Run) -> Iterator[tuple[Any, ...]]:
-        """Give the rows of a run; a tuple a row: as many dictionaries are five times as large."""
+        """Yield the rows of a run as tuples, because dictionaries are five times as large."""
         at = {name: i for i, name in enumerate(self.columns)}
         begun = self.begun(run)
         for measured in run.measured():
@@ -300,7 +308,7 @@ class Long:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """Everything that a set of result files says."""
+    """The content of a set of result files."""
 
     machines: tuple[Machine, ...]
     experiments: tuple[StoredExperiment, ...]
@@ -320,17 +328,17 @@ class Results:
 
     @property
     def started(self) -> tuple[Run, ...]:
-        """Every attempt and every warm-up, in the order in which they were started, file by file."""
+        """Every attempt and every warm-up in start order, file by file."""
         files = group_by((*self.runs, *self.warm_ups), lambda run: run.file).values()
         return tuple(run for own in files for run in sorted(own, key=lambda run: run.record.run_id))
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Tools with at least one good run, in the order of their first."""
+        """Tools with at least one good run, in the order of the first good run."""
         return tuple(self._good)
 
     def by_sweep(self, runs: Iterable[Run]) -> dict[str, list[Run]]:
-        """Return runs by their sweeps, these in the order in which they were first planned, whatever order they ran in."""
+        """Return runs by sweep. The sweeps have the order of the first plan, for any order of the runs."""
         found = group_by(runs, lambda run: run.cell.sweep)
         return dict(sorted(found.items(), key=lambda of: int(self._order(of[1][0])[1])))
 
@@ -340,14 +348,15 @@ class Results:
 
     @property
     def failed(self) -> tuple[Run, ...]:
-        """Repeats that did not give a number, by their last attempt, except disturbed ones and what a later attempt made good.
+        """The last attempts of repeats without a number.
 
-        A misplaced run is among them: it ran to its end, elsewhere than asked.
+        Disturbed repeats are excluded, and so are repeats that a later attempt completed. A misplaced run is included,
+        because the run completed in another place than requested.
         """
         return tuple(r for r in self._not_good if r.record.status != "disturbed")
 
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
-        """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
+        """Return one failed run of each cell of a sweep without a good run. Charts mark these cells as missing."""
         cells = {
             (r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.cell.sweep == sweep
         }
@@ -356,18 +365,18 @@ class Results:
 
     @property
     def not_started(self) -> list[tuple[str, Cell, int]]:
-        """Those of `missing` that nobody has tried: the sweep still runs, or was stopped before them."""
+        """The entries of `missing` without an attempt: the sweep is still running, or was stopped earlier."""
         tried = {(r.where, r.record.point_id, r.record.repeat) for r in self.runs}
         return [m for m in self.missing if (m[0], m[1].point_id, m[2]) not in tried]
 
     @property
     def disturbed(self) -> tuple[Run, ...]:
-        """Repeats of which something else had a part of the machine, by their last attempt, except what a later one made good."""
+        """The last attempts of disturbed repeats, except repeats that a later attempt completed."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
 
     @property
     def ended(self) -> str:
-        """How the planned runs ended: "14 of 32 runs ok, 18 disturbed"; "" of captured texts alone."""
+        """The states of the planned runs: "14 of 32 runs ok, 18 disturbed". "" for captured texts alone."""
         runs = {run.slot: run for run in self.runs if not run.captured}.values()
         planned = self.planned - sum(run.captured for run in self.runs)
         ok, disturbed = sum(run.state == "ok" for run in runs), sum(run.is_disturbed for run in runs)
@@ -376,7 +385,9 @@ class Results:
 
     @property
     def unrepeated(self) -> tuple[Run, ...]:
-        """The repeats that the next `pinsweep run` starts again: each attempt was disturbed, and the sweep was stopped before the last."""
+        """The repeats that the next `pinsweep run` starts again: all attempts were disturbed, and the sweep was stopped
+        early.
+        """
         slots = group_by((run for run in self.runs if not run.captured), lambda run: run.slot).values()
         return tuple(
             runs[-1]
@@ -386,7 +397,7 @@ class Results:
 
     @property
     def numbers(self) -> str:
-        """What the runs that count gave, in words: disturbed ones that do not count gave some, too, and others were allowed to be."""
+        """The name of the runs' numbers: "undisturbed numbers", or "numbers (2 disturbed, as was allowed)"."""
         allowed = sum(bool(run.disturbance) for tool in self.tools for run in self.good(tool))
         if not allowed:
             return "undisturbed numbers" if self.disturbed else "numbers"
@@ -394,7 +405,7 @@ class Results:
 
     @property
     def measured(self) -> tuple[Machine, ...]:
-        """The sessions in which something was measured; in the others captured texts were taken in."""
+        """The sessions with measurements. Other sessions imported captured texts."""
         taken_in = {(run.file, run.session.session) for run in self.runs if run.captured}
         return tuple(
             m
@@ -404,12 +415,12 @@ class Results:
 
     @property
     def texts(self) -> int:
-        """How many captured texts there are; one may hold several runs."""
+        """The number of captured texts. A text may have several runs."""
         return len({(run.file, text) for run, text in texts_of(self.runs).items()})
 
     @property
     def taken_in(self) -> str:
-        """Say "13 texts taken in, their hosts unknown"; "" without one."""
+        """Return "13 texts taken in, their hosts unknown". "" without a captured text."""
         if not self.texts:
             return ""
         return f"{self.texts} text{'s' if self.texts > 1 else ''} taken in, {'their hosts' if self.texts > 1 else 'its host'} unknown"
@@ -423,12 +434,14 @@ class Results:
         return tuple(last.values())
 
     def long(self, tool: str) -> Long:
-        """Return the measurements of a tool's good runs, to be taken run by run."""
+        """Return the measurements of a tool's good runs, for reading run by run."""
         return Long.of(self.good(tool), tool)
 
     def tidy(self, tool: str) -> pd.DataFrame:
-        """Return the frame of a tool's measurements, a row each, as in the module's docstring; without good runs, empty with the
-        columns that are always there."""
+        """Return the frame of a tool's measurements, one row each, as in the module's docstring.
+
+        Without good runs, the frame is empty and has the constant columns.
+        """
         from parsers.frames import pd
 
         long = self.long(tool)
@@ -436,10 +449,10 @@ class Results:
         return pd.DataFrame.from_records(rows, columns=long.columns)
 
     def wide(self, tool: str) -> pd.DataFrame:
-        """Return one row per number's labels, one column per metric and unit, in base units.
+        """Return one row per set of labels, and one column per metric and unit, in base units.
 
-        A metric of several units, or of a label's name, is called with each: "rate [B/s]", "rate [1/s]". `units` in the frame's attrs
-        has the others'.
+        A metric with several units, or with the name of a label, has the unit in the column name: "rate [B/s]", "rate
+        [1/s]". `units` in the frame's attrs has the units of the other columns.
         """
         frame = self.tidy(tool)
         keys = [c for c in frame.columns if c not in _TAIL and frame[c].notna().any()]
@@ -462,9 +475,9 @@ def _cell(run: Run) -> tuple[str, str]:
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:
-    """Return for each file the shortest end of its path that no other one has: "r.db", or "n001/r.db" and "n002/r.db".
+    """Return for each file the shortest end of the path that is unique: "r.db", or "n001/r.db" and "n002/r.db".
 
-    The files are different ones; a name tells one from all others, so that runs may be grouped by it.
+    The files are different. A name is unique, so that runs can be grouped by name.
     """
     ends = [[path.absolute().parts[-n:] for n in range(1, len(path.absolute().parts) + 1)] for path in paths]
     shared = Counter(end for own in ends for end in own)
@@ -472,8 +485,9 @@ def short_names(paths: Sequence[Path]) -> list[str]:
 
 
 def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
-    """Return captured run → the name of the text that it is read from: the one named at its intake that its own name, which says the
-    part of it, too, begins with."""
+    """Return {captured run: the name of the imported text}. A run's name begins with the text's name, then names the
+    part.
+    """
     named: dict[tuple[str, int], frozenset[str]] = {}
     found = {}
     for run in runs:
@@ -516,7 +530,7 @@ def _varying(runs: Sequence[Run]) -> list[str]:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return beginning and end of a text, at most `limit` characters, cut at line ends."""
+    """Return the beginning and end of a text, at most `limit` characters, cut at line ends."""
     if len(text) <= limit:
         return text
     head = text[: limit // 2].rsplit("\n", 1)[0]

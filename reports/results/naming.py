@@ -1,4 +1,4 @@
-"""What things are called on the page: programs by their honest names, directions and sizes in words."""
+"""Name programs, directions and sizes for people. The name of a built-in kernel also names the replaced tool."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from reports.text import format as fmt
 
 
 def stands_in(run: Run) -> bool:
-    """Did a kernel of pinsweep's make the numbers in the place of a tool? Where the tool is such a kernel itself, none did."""
+    """Return whether a built-in kernel replaced a tool. False if the tool is such a kernel."""
     return run.program_named.stands_in
 
 
 def program_name(run: Run) -> str:
-    """Return the name of the program that made a run's numbers; a stand-in says what it is not.
+    """Return the name of the program of a run's numbers. The name of a built-in kernel names the replaced tool.
 
-    "fio 3.33", "pinsweep memlat, not Intel MLC"; "fio 3.33 (/opt/fio/bin/fio)" where the file has two of that version.
+    "fio 3.33", "pinsweep memlat, not Intel MLC". "fio 3.33 (/opt/fio/bin/fio)" if the file has two programs of a
+    version.
     """
     name = run.program_named.name
     return f"{name} ({run.build})" if run.build else name
@@ -28,18 +29,20 @@ def program_name(run: Run) -> str:
 
 @functools.cache
 def has_stand_in(tool: str) -> bool:
-    """Is one of our kernels run in the place of a tool that is not there?"""
+    """Return whether a built-in kernel can replace a missing tool."""
     return tool in tool_names() and bool(get_tool(tool).KERNEL and get_tool(tool).PROGRAMS)
 
 
 def program_kind(run: Run) -> str:
-    """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
+    """Return the key of programs that may be mixed: the tool's name, or the name of its built-in kernel."""
     return run.program_named.kind
 
 
 @functools.cache
 def has_option(tool: str, name: str) -> bool:
-    """Is an option the tool's own? An axis of a command, or what a user says of a text, may have the name of another tool's."""
+    """Return whether an option is the tool's own. A command's axis, or a captured text, may use another tool's
+    names.
+    """
     return tool in tool_names() and name in get_tool(tool).options()
 
 
@@ -48,7 +51,7 @@ SET = "set"
 
 
 def value_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option's value as people read it: "4k"; of a tool's flag "on", or "off". An axis of the user's own is as it is written."""
+    """Return an option's value for people: "4k", "on" or "off" for a flag. The user's own axes are unchanged."""
     if value == "":
         return SET
     if isinstance(value, bool) and has_option(tool, name):
@@ -57,7 +60,9 @@ def value_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32", "2 ranks", "X on"."""
+    """Return an option with its value for a panel title: "4 KiB blocks", "64 B stride", "iodepth 32", "2 ranks", "X
+    on".
+    """
     if name in ("place", "host", "program"):
         return str(value)
     if name == "run of its text":
@@ -82,7 +87,7 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option's value with its unit: "4 KiB" of bs, "64 B" of MLC's l, "100 KiB" of its b, "3:1 nt" of its W; "32", "set"."""
+    """Return an option's value with unit: "4 KiB" (bs), "64 B" (MLC's l), "100 KiB" (b), "3:1 nt" (W), "32", "set"."""
     if not has_option(tool, name):
         return value_text(tool, name, value)
     if name in ("bs", "bytes"):
@@ -111,7 +116,7 @@ def _exact_size(text: str) -> str:
 
 
 def block(value: Any) -> str:  # noqa: ANN401
-    """Return a size as written in an experiment ("4k", 4096) in words ("4 KiB"); anything else as it is."""
+    """Return an experiment's size ("4k", 4096) for people ("4 KiB"). Other values are unchanged."""
     from parsers.units import size_bytes
 
     try:

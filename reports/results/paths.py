@@ -1,4 +1,6 @@
-"""Names as a user gives them to the result files behind them: files, folders, globs. Reads the heads of files, writes nothing."""
+"""Resolve file names, folders and globs to result files. The module reads the first bytes of files and writes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ _ID_AT = 68  # of a database's first 100 bytes: https://www.sqlite.org/fileforma
 
 
 def result_files(names: Iterable[str | Path]) -> list[Path]:
-    """Return the files that the names stand for, each once, in the order given; of folders and globs by their names.
+    """Return the files for the given names without duplicates, in the given order. Folders and globs are sorted by
+    name.
 
-    A folder gives the result files in it and below it, known by their first bytes or by their name (`.db`: it may be
-    damaged). Other files, and hidden ones, are left out. A file that is named is not looked at. Raises UserError for a folder or a glob that gives no file.
+    A folder gives the result files in all subfolders. A result file has the right first bytes, or a name with `.db`
+    (the file may be damaged). Other files and hidden files are left out. A named file is not opened. Raises UserError
+    for a folder or a glob without files.
     """
     found: dict[str, Path] = {}
     for name in names:
@@ -47,7 +51,7 @@ def _hint(path: Path) -> str:
 
 
 def is_result_file(path: Path) -> bool:
-    """Return whether a file begins as a result file does."""
+    """Return whether a file begins like a result file."""
     try:
         # a FIFO has no writer to wait for
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:

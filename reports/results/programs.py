@@ -1,4 +1,4 @@
-"""What the program of a run is called, and which programs must not be mixed. Pure."""
+"""Name the program of a run, and define which programs must not be mixed. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from parsers import get_parser, parser_names
 
 
 class Program(NamedTuple):
-    """What the program of a run is called."""
+    """The name of a run's program."""
 
     stands_in: bool  # did a kernel of pinsweep's make the numbers in the place of a tool?
     kind: str  # what must not be mixed with another: the tool's name, or that of its stand-in
@@ -22,13 +22,13 @@ class Program(NamedTuple):
 
 
 def tool_name(tool: str) -> str:
-    """Return the tool's own name; the word of the experiments for a tool without a parser."""
+    """Return the tool's own name, or the name in the experiments for a tool without a parser."""
     return get_parser(tool).NAME if tool in parser_names() else tool
 
 
 @functools.lru_cache(maxsize=512)
 def named(stands_in: bool, program: str, tool: str, version: str, suite: str) -> Program:
-    """Return what a program is called: "fio 3.33", "IMB-MPI1 of Intel MPI 2021.10", "pinsweep memlat, not Intel MLC"."""
+    """Return the name of a program: "fio 3.33", "IMB-MPI1 of Intel MPI 2021.10", "pinsweep memlat, not Intel MLC"."""
     tool_named = tool_name(tool)
     if stands_in:
         name = f"pinsweep {program.removeprefix('pinsweep-').removeprefix('pinsweep ')}, not {tool_named}"

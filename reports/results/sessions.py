@@ -1,8 +1,8 @@
-"""When sessions were, and which of them are one piece of evidence. Pure.
+"""Date sessions, and combine sessions that are one piece of evidence. Pure.
 
-What one boot of a host did within an hour is one session: a run that was stopped and went on shares whatever was odd about
-that hour. Wall clocks are set, sometimes while a sweep runs; the time since boot is not. Where a session recorded both, the
-other sessions of its boot say whether its clock was right.
+All runs of one boot of a host within an hour are one session, because a resumed run shares the disturbances of that
+hour. Wall clocks may be set during a sweep, but the time since boot is reliable. If a session recorded both, the other
+sessions of the boot show whether the wall clock was right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SOUND: Final = datetime.fromisoformat("2025-01-01T00:00:00+00:00").timestamp()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """What is known of the time of a session."""
+    """The known times of a session."""
 
     at: float  # s since 1970, by the clock that is most likely right; 0: not known
     evidence: SessionKey  # the first session of its boot in that hour: the same for all that are one piece of evidence
@@ -41,17 +41,17 @@ class When:
 
 
 def minute(at: float) -> str:
-    """Return "2026-09-27 03:00", UTC, of seconds since 1970."""
+    """Return "2026-09-27 03:00", UTC, for seconds since 1970."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
 
 
 def second(at: float) -> str:
-    """Return "2026-09-27 03:00:12", UTC, of seconds since 1970."""
+    """Return "2026-09-27 03:00:12", UTC, for seconds since 1970."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
-    """Return the time of each session, the earliest first. A session that recorded no boot is a piece of evidence of its own."""
+    """Return the times of the sessions, earliest first. A session without a recorded boot is separate evidence."""
     found: dict[SessionKey, When] = {}
     for own in group_by(machines, _boot).values():
         clocks = _clocks([machine.session for machine in own])
@@ -65,9 +65,9 @@ def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
 
 
 def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
-    """Return the sessions whose host and time are known, and what to say of the others: captured texts tell neither.
+    """Return the sessions with known host and time, and a remark on the other sessions, which are captured texts.
 
-    Raises UserError where there are captured texts only.
+    Raises UserError if there are only captured texts.
     """
     if results.texts and not results.measured:
         files = ", ".join(dict.fromkeys(machine.file for machine in results.machines))
@@ -84,7 +84,7 @@ def counted(sessions: int, evidence: int) -> str:
 
 
 def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:
-    """Return one sentence that counts the sessions with a wrong wall clock and shows the first; [] without any."""
+    """Return a sentence for each session with a wrong wall clock, for the first few sessions."""
     wrong = sorted(
         (m for m in machines if when[_key(m)].stepped), key=lambda m: (m.host, when[_key(m)].at, m.file)
     )
@@ -98,7 +98,7 @@ def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When])
 def overlapping(
     machines: Iterable[Machine], when: Mapping[SessionKey, When], names: Mapping[SessionKey, str]
 ) -> list[str]:
-    """Return a sentence for each name (of `names`) of which two boots ran at once: machines that nothing else tells apart."""
+    """Return a sentence for each name in `names` with two boots at the same time: several machines share the name."""
     boots = group_by(
         (m for m in machines if m.session.facts.get("uptime_s") and m.session.facts.get("boot_id") and not when[_key(m)].stepped),
         lambda m: (names[_key(m)], m.session.facts["boot_id"]),

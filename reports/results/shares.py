@@ -1,4 +1,4 @@
-"""How a cell is the same on machines with other numbers of CPUs: its options, its share of the machine, its command. Pure."""
+"""Match cells across machines with different numbers of CPUs: by options, share of the machine, and command. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
 
 
 def parameters(run: Run) -> str:
-    """Return the options of a run as JSON, in one spelling: 4k and 4096 are the same. `metrics` are left out: they only say how to read."""
+    """Return the options of a run as JSON with one spelling, so that 4k equals 4096. `metrics` are left out."""
     options = run.cell.options
     try:
         values = get_tool(run.tool).canonical(options)
@@ -32,9 +32,10 @@ def parameters(run: Run) -> str:
 
 
 def share(run: Run) -> str:
-    """Return the share of the machine of each process: "one PU", "half of a NUMA node", "2 × one core"; "" if nothing was placed.
+    """Return each process's share of the machine: "one PU", "half of a NUMA node", "2 × one core". "" if nothing was
+    placed.
 
-    The share is of the smallest of core, NUMA node, package and machine that holds the PUs: "3 PUs" without a topology.
+    The share is relative to the smallest core, NUMA node, package or machine with all PUs. Without a topology: "3 PUs".
     """
     texts = list(dict.fromkeys(_share(frozenset(group.cpus), run.session.topology) for group in run.placed))
     return f"{len(run.placed)} × {texts[0]}" if len(texts) == 1 < len(run.placed) else " and ".join(texts)
@@ -66,7 +67,7 @@ def _part(part: Fraction, whole: str) -> str:
 
 
 def command(run: Run) -> str:
-    """Return the command of a run without folders of programs and names of outputs; paths stay only in a captured command."""
+    """Return the command of a run without program folders and output names. Paths remain only in a captured command."""
     files = (
         run.program.get("path") or "",
         run.record.program,

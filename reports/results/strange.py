@@ -1,7 +1,7 @@
-"""What a result file holds that no run of pinsweep's puts there, looked for where something could not be made of it. I/O.
+"""Find content of a result file that no pinsweep run writes, after an error with the file. I/O.
 
-`orchestrator.store.rows` takes what may have been written; here it is asked whether it was: whether what is stored is what the text
-says, and whether the numbers and options are some that a tool has. That takes as long as reading all texts anew.
+`orchestrator.store.rows` accepts possible rows. This module checks that the stored values are the values of the text,
+and that a tool can have these numbers and options. The check takes as long as parsing all texts again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGEST: Final = 1e24
 
 
 def damage(path: Path) -> Damaged | None:
-    """Return what is the first strange thing in a result file; None where nothing is, or it is no result file."""
+    """Return the first strange content of a result file. None for an intact file, and for other files."""
     try:
         with open_result(path) as file:
             cells = {stored.cell.point_id: stored.cell for stored in file.cells()}

@@ -1,4 +1,4 @@
-"""What the read/write mixes of MLC are called. Pure."""
+"""Name the read/write mixes of MLC. Pure."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ table, beside a curve."""
 
 
 def traffic_name(traffic: str, *, short: bool = False) -> str:
-    """Return a traffic type for a legend: "read only", "R:W 3:1, non-temporal"; short "3:1 nt". What MLC does not list is named as
-    typed."""
+    """Return a traffic type for a legend: "read only", "R:W 3:1, non-temporal", short "3:1 nt". Unknown types are
+    unchanged.
+    """
     return MIXES.get(traffic, (traffic, traffic))[short]

@@ -1,4 +1,6 @@
-"""Writing files whole: a reader sees the old file or the new one, never a part. No result file and no experiment is ever replaced. I/O."""
+"""Write files atomically, so that a reader sees the old or the new file. Result files and experiments are protected.
+I/O.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,9 @@ ANOTHER: Final = "name another file with -o"
 
 
 def refuse_output(output: Path, inputs: Iterable[Path] = (), *, hint: str = ANOTHER) -> None:
-    """Raise UserError, with `hint`, if the output would replace what it is made of, an experiment, a result file or any other SQLite
-    database.
+    """Raise UserError, with `hint`, if the output would replace an input, an experiment or any SQLite database.
 
-    For commands to call before long work; `write_whole` looks once more.
+    Commands call this function before long work. `write_whole` checks again.
     """
     if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
         raise UserError(str(output), "is what is read: it would be replaced", hint)
@@ -59,9 +60,10 @@ def _is_database(path: Path) -> bool:
 
 
 def write_whole(path: Path, data: str | bytes | Iterable[str], *, hint: str = ANOTHER) -> None:
-    """Write text (UTF-8), whole or in pieces, or bytes to `path`, replacing what is there in one step; a symbolic link keeps to its target.
+    """Write text (UTF-8, whole or in pieces) or bytes to `path`, and replace an existing file in one step.
 
-    Folders that are missing are made. Raises UserError, with `hint`, if it cannot be written, and for a result file or an experiment.
+    A symbolic link keeps its target. Missing folders are made. Raises UserError, with `hint`, for a failed write, and
+    for a result file or an experiment.
     """
     pieces = [data] if isinstance(data, str | bytes) else data
     _refuse_what_is_there(path, hint)
@@ -76,9 +78,9 @@ ANOTHER_COPY: Final = "name another file with --copy"
 
 
 def copy_result(source: Path, target: Path) -> None:
-    """Copy a result file whole, even one that is being written to, and put it in place in one step.
+    """Copy a result file in one step, even during a write to the file.
 
-    The copy is on the disk when this returns. Raises UserError if it cannot be written.
+    The copy is on the disk when the function returns. Raises UserError for a failed write.
     """
     if target.exists() and not target.is_file():
         raise UserError(str(target), "is not a file", ANOTHER_COPY)

@@ -1,1 +1,1 @@
-"""Plain text for people: numbers with their units (`format`), columns of a terminal (`columns`), sets of hosts (`hostlist`)."""
+"""Format plain text for people: numbers with units (`format`), terminal columns (`columns`), host sets (`hostlist`)."""

@@ -1,6 +1,6 @@
-"""Metric families as text for OpenMetrics scrapers and node_exporter's textfile collector.
+"""Format metric families for OpenMetrics scrapers and node_exporter's textfile collector.
 
-Gauges only, and no timestamps: the textfile collector refuses other types, and files with times.
+Only gauges without timestamps are used, because the textfile collector refuses other types and timestamps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A metric family with all its samples."""
+    """A metric family with all samples."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class Family:
 
 
 def exposition(families: Iterable[Family]) -> str:
-    """Return metric families as one text, `# EOF` included; those without samples are left out."""
+    """Return metric families as one text that ends with `# EOF`. Families without samples are left out."""
     from prometheus_client.core import GaugeMetricFamily
     from prometheus_client.openmetrics.exposition import generate_latest
 
@@ -40,6 +40,6 @@ def exposition(families: Iterable[Family]) -> str:
 
 
 def fit(name: str) -> str:
-    """Return a name of letters, digits and underscores that begins with no digit."""
+    """Return a name of letters, digits and underscores that does not begin with a digit."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{plain}" if plain[:1].isdigit() else plain

@@ -1,7 +1,7 @@
-"""Numbers as people read them: the only place that scales a unit. Frames stay in ns, B, B/s, 1/s.
+"""Format numbers for people. Only this module scales units. Frames remain in ns, B, B/s, 1/s.
 
-Three significant digits, thin spaces between thousands, a true minus. Rates and times take powers of 1000; sizes of messages, blocks
-and arrays take powers of 1024, because that is what people choose: 4096 B is 4 KiB.
+Numbers have three significant digits, thin spaces between thousands, and a true minus. Rates and times use powers of
+1000. Sizes of messages, blocks and arrays use powers of 1024, because people choose such sizes (4096 B is 4 KiB).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ BEFORE_UNIT = rf"(?<=\d) (?=(?:{'|'.join(map(re.escape, UNITS))})(?![\w/]))"
 
 
 class Shown(str):
-    """A number as people read it, "1 234.5", with the digits as `float` takes them in `plain`: "1234.5"."""
+    """A number for people, "1 234.5", with the digits for `float` in `plain`, "1234.5"."""
 
     __slots__ = ("plain",)
     plain: str
@@ -61,7 +61,7 @@ class Shown(str):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """One unit for a whole chart or column: `value / factor` is written, under `unit`."""
+    """One unit for a whole chart or column. `value / factor` is printed with `unit`."""
 
     factor: float
     unit: str
@@ -69,9 +69,9 @@ class Scale:
     def number(
         self, value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None
     ) -> str:
-        """Return a number in this unit. step: as `number` has it, in the base unit.
+        """Return a number in this unit. step: the last printed digit in the base unit, as in `number`.
 
-        In its base unit a number of unknown step has its own digits: 20 counted ns are not 20.0.
+        A number of unknown step in its base unit keeps its own digits, because 20 counted ns are not 20.0.
         """
         scaled = None if value is None else value / self.factor
         default = 0.0 if self.factor == 1 else None
@@ -79,25 +79,25 @@ class Scale:
 
 
 def scale_for(values: Iterable[float | None], unit: str) -> Scale:
-    """Return the unit in which most of the values have one to three digits before the point; an unknown unit stays as it is.
+    """Return the unit that gives most values one to three digits before the point. An unknown unit is unchanged.
 
-    The geometric mean decides: an outlier does not choose the unit.
+    The geometric mean decides, so that an outlier does not choose the unit.
     """
     logs = [math.log(abs(v)) for v in values if v]
     return _scale(math.exp(sum(logs) / len(logs)) if logs else 0.0, unit)
 
 
 def scale_to_largest(values: Iterable[float | None], unit: str) -> Scale:
-    """Return the unit for a linear axis from 0: that of the largest value."""
+    """Return the unit of the largest value, for a linear axis from 0."""
     return _scale(max((abs(v) for v in values if v is not None), default=0.0), unit)
 
 
 def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None) -> str:
     """Return `number(1234.5)` "1 230", `number(0.0123)` "0.0123", `number(None)` "–", `number(4.43, 2, UP)` "4.5".
 
-    step: the last digit that the program prints, 0 if only the number tells. No decimals are shown that it did not print:
-    `number(30.0, step=10)` and `number(30.0, step=0)` are "30", `number(1.4, step=0.01)` is "1.40". None: unknown. Then digits beyond
-    the third are shown only if the number has them: `number(1.4, 4)` is "1.40".
+    step: the last digit that the program prints, 0 if the number shows its own digits. Decimals beyond the step are not
+    shown: `number(30.0, step=10)` and `number(30.0, step=0)` are "30", `number(1.4, step=0.01)` is "1.40". With None,
+    digits beyond the third are shown only if the number has such digits: `number(1.4, 4)` is "1.40".
     """
     return NOTHING if value is None or not math.isfinite(value) else _finite(value, digits, rounding, step)
 
@@ -148,7 +148,7 @@ def count(value: int) -> Shown:
 
 
 def whole(value: float | str | None) -> str:
-    """Return a number as it was chosen, digit by digit: a depth, a delay, a number of threads. `whole(10000)` is "10000"."""
+    """Return a chosen number with every digit: a depth, a delay, a thread count. `whole(10000)` is "10000"."""
     return NOTHING if value is None else str(value)
 
 
@@ -193,20 +193,20 @@ def _behind(unit: str) -> str:
 
 
 def said_in(metric: str, unit: str) -> str:
-    """Return the unit in which people say a metric: `said_in("iops", "1/s")` is "IOPS"; else the unit."""
+    """Return the usual unit of a metric: `said_in("iops", "1/s")` is "IOPS". For other metrics, return the unit."""
     return "IOPS" if unit == "1/s" and metric.lower() == "iops" else unit
 
 
 def ends(low: str, high: str) -> str:
-    """Return a range that may be one number: `ends("1", "4")` is "1 to 4", `ends("4", "4")` is "4"."""
+    """Return a range, or one number for equal ends: `ends("1", "4")` is "1 to 4", `ends("4", "4")` is "4"."""
     return low if low == high else f"{low} to {high}"
 
 
 def size(value: float | None) -> str:
     """Return `size(4096)` "4 KiB", `size(10444)` "10.2 KiB", `size(0)` "0 B".
 
-    A round number in decimal units, and not in binary units, is what somebody wrote: `size(256_000_000)` is "256 MB". A number of
-    five digits or more is not: 1 800 000 KiB, which are 1 843 200 kB, are "1.76 GiB".
+    A number that is round only in decimal units was chosen in decimal units: `size(256_000_000)` is "256 MB". A number
+    of five or more digits was not: 1 800 000 KiB, which are 1 843 200 kB, are "1.76 GiB".
     """
     if value is None:
         return NOTHING
@@ -225,7 +225,7 @@ def percent(share: float | None, digits: int = 2) -> str:
 
 
 def change(share: float | None) -> str:
-    """Return how far a number moved: `change(0.51)` is "+51 %", `change(-0.081)` is "−8.1 %"."""
+    """Return the change of a number: `change(0.51)` is "+51 %", `change(-0.081)` is "−8.1 %"."""
     return f"{'+' if share and share > 0 else ''}{percent(share)}"
 
 
@@ -237,7 +237,7 @@ def seconds(value: float | None) -> str:
 
 
 def duration(value: float) -> str:
-    """Return what something takes, about: "0.4 s", "12 s", "3 min 20 s", "1 h 5 min"."""
+    """Return an approximate duration: "0.4 s", "12 s", "3 min 20 s", "1 h 5 min"."""
     if round(value) < 60:
         return f"{value:.0f} s" if round(value) else f"{value:.1f} s"
     minutes, remainder = divmod(round(value), 60)

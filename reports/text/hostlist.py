@@ -1,4 +1,4 @@
-"""Names of many hosts as admins write them: `node[003,017]`, the syntax of Slurm and ClusterShell."""
+"""Fold the names of many hosts to `node[003,017]`, the syntax of Slurm and ClusterShell."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NUMBERED = re.compile(r"(.*?)(\d+)([^\d]*)")
 
 
 def folded(hosts: Iterable[str]) -> str:
-    """Return `folded(["node017", "node003"])` "node[003,017]", a node set that srun, clush and pinsweep take.
+    """Return `folded(["node017", "node003"])` "node[003,017]", a node set for srun, clush and pinsweep.
 
-    Names are folded by their last number: "rack1n[01-03,07]-ib". A name that no host can have (blanks, brackets, operators of node
-    sets) stays as it is, behind the others.
+    Names are folded by the last number: "rack1n[01-03,07]-ib". An invalid host name (blanks, brackets, operators of
+    node sets) is unchanged and comes last.
     """
     names = sorted(set(hosts))
     others = [name for name in names if not _HOST.fullmatch(name)]
@@ -36,7 +36,7 @@ def folded(hosts: Iterable[str]) -> str:
 
 
 def listed(hosts: Iterable[str]) -> str:
-    """Return names for people: a node set if they fold, else with blanks: "alpha, beta, gamma"."""
+    """Return names for people: a node set if the names fold, else with blanks: "alpha, beta, gamma"."""
     text = folded(names := sorted(set(hosts)))
     return text if "[" in text else ", ".join(names)
 

@@ -1,7 +1,7 @@
-"""How a value becomes JSON, wherever a program reads what pinsweep prints. Pure.
+r"""Convert values to JSON for all program-readable output. Pure.
 
-Numbers are in base units, as in every frame; a number that there is none of (nan, an infinity) is null. Whatever a terminal would obey
-(control characters, marks that turn the order of letters, half surrogates) stands as \\uXXXX.
+Numbers are in base units, as in every frame. A missing number (nan, an infinity) is null. Characters that a terminal
+would obey (control characters, bidirectional marks, half surrogates) become \uXXXX.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _OBEYED: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2
 
 
 def json_text(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
-    """Return a document in many lines; ends with a line end."""
+    """Return a document as JSON in many lines, with a line end."""
     return _escaped(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def json_line(value: Any) -> str:  # noqa: ANN401
-    """Return the same in one line of ASCII, as newline-delimited JSON has it; ends with a line end."""
+    """Return a document as one line of ASCII JSON (newline-delimited JSON), with a line end."""
     text = json.dumps(_plain(value), separators=(",", ":"), allow_nan=False)
     return _escaped(text) + "\n"
 

@@ -1,4 +1,4 @@
-"""Names as ids for fragments. Pure."""
+"""Convert names to ids for URL fragments. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 
 
 def anchor(text: str) -> str:
-    """Return an id for a fragment: letters, digits and dashes only, whatever the text holds."""
+    """Return an id for a URL fragment. The id has only letters, digits and dashes."""
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()
     if plain and plain == text:
         return plain

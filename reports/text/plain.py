@@ -1,6 +1,6 @@
-"""Text without what a terminal, a page or a reader's eye would obey: control characters, marks that turn the order of letters. Pure.
+"""Remove characters that a terminal, a page or a reader's eye would obey: control and bidirectional marks. Pure.
 
-Host names, titles, file names and tools' words may come from anywhere.
+Host names, titles, file names and output of tools are not trusted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _CONTROL_BUT_LINES = _CONTROL.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
 
 
 def printable(text: str) -> str:
-    """Return a text of one line: everything that is obeyed rather than shown is replaced."""
+    """Return a text of one line with every control character and bidirectional mark replaced."""
     return text if text.isprintable() else re.sub(_CONTROL, "\ufffd", text)
 
 
 def csv_text(text: str) -> str:
-    """Return a text for a cell of CSV: as `plain`, and behind an apostrophe if a spreadsheet would take it for a formula."""
+    """Return a text for a CSV cell: as `plain`, with an apostrophe in front of a spreadsheet formula."""
     shown = plain(text)
     if shown[:1] not in _FORMULA or not shown:
         return shown
@@ -38,5 +38,5 @@ _FORMULA = "=+-@\t\n"
 
 
 def plain(text: str) -> str:
-    """Return a text of several lines: as `printable`, but line ends and tabs stay."""
+    """Return a text of several lines: as `printable`, but with line ends and tabs."""
     return text if text.isprintable() else re.sub(_CONTROL_BUT_LINES, "\ufffd", text.replace("\r\n", "\n"))

@@ -1,4 +1,4 @@
-"""Where a text is read: a pipe or a terminal of some width. Pure."""
+"""Describe the output device: a pipe, or a terminal with a width. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH: Final = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """A place for text. `width`: characters of a line on a terminal."""
+    """An output device. `width` is the number of characters in a terminal line."""
 
     width: int = WIDTH
     terminal: bool = False
@@ -28,7 +28,10 @@ NARROWEST, WIDEST = 40, 160
 
 
 def prose(text: str, screen: Screen, *, first: str = "", rest: str = "") -> list[str]:
-    """Return a text in lines of a terminal, with `first` before the first and `rest` before the others; as one line for a pipe. No word is cut."""
+    """Return a text wrapped for a terminal, or as one line for a pipe. No word is cut.
+
+    `first` precedes the first line, and `rest` precedes the other lines.
+    """
     line = printable(f"{first}{text}")
     if not screen.terminal:
         return [line]

@@ -1,4 +1,4 @@
-"""Statistics of comparison: pure values in, verdicts out. No files, no frames, no printing.
+"""Compute the statistics of comparison from pure values. The package reads no files or frames and prints nothing.
 
     model         the values that cross the border: Sample, Rules → Decision, Family
     decide        judge(samples, rules) → a Family per benchmark and metric
@@ -9,5 +9,5 @@
     fleet         which hosts of a group are slow
     history       where a series of sessions changed
 
-numpy and scipy are imported inside functions: what imports these modules stays fast.
+Functions import numpy and scipy locally, so that modules which import this package start fast.
 """

@@ -1,9 +1,8 @@
-"""How often would these verdicts accuse an unchanged machine? Asked of the user's own data, which no simulation knows.
+"""Estimate how often the verdicts flag an unchanged machine, from the user's data.
 
-The baseline is split in two at random, again and again, and each half is compared with the other: whatever is called
-changed is a false alarm. After Fuchsia's perfcompare.
-
-For `compare --aa`: give the samples of the comparison as they are, only side `a` is used, and print `SelfCheck.text`.
+The baseline is split in two at random many times, and the halves are compared. Every change between halves is a false
+alarm. The method is from Fuchsia's perfcompare. For `compare --aa`, pass the samples of the comparison. Only side `a`
+is used. Print `SelfCheck.text`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BY_SESSIONS_FROM = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfCheck:
-    """What came of comparing the baseline with itself."""
+    """The result of comparing the baseline with itself."""
 
     splits: int
     by: Literal["sessions", "runs"]  # what was split; by runs it knows nothing of the noise between sessions
@@ -36,12 +35,12 @@ class SelfCheck:
 
     @property
     def rate(self) -> float | None:
-        """False alarms per cell and comparison; None if nothing could be tested."""
+        """False alarms per cell and comparison. None if nothing could be tested."""
         return self.alarms / self.judged if self.judged else None
 
     @property
     def text(self) -> str:
-        """The line for people."""
+        """The result as a line for people."""
         if self.rate is None:
             return "self-check: needs 4 sessions, or 4 runs of a cell, to be split in two"
         split = f"{plural(self.splits, 'random split')} of side A by {self.by}"
@@ -54,10 +53,10 @@ class SelfCheck:
 def self_check(
     samples: Sequence[Sample], rules: Rules | None = None, *, splits: int = SPLITS, seed: int = 1
 ) -> SelfCheck:
-    """Compare halves of side A `splits` times. By sessions, all cells alike, if there are four or more of them; else by
-    runs.
+    """Return the result of comparing halves of side A, `splits` times.
 
-    Halves of one session are interleaved: no session noise is added. The same seed gives the same splits.
+    Halves consist of sessions, the same for all cells, if there are four or more sessions, else of runs. Halves of one
+    session are interleaved, so no session noise is added. The same seed gives the same splits.
     """
     rules = rules or Rules()
     judged = alarmed_splits = 0
@@ -79,7 +78,7 @@ def self_check(
 
 
 def halves(samples: Sequence[Sample], splits: int = SPLITS, seed: int = 1) -> Iterator[list[Sample]]:
-    """Yield the samples with side A cut in two at random, one half as A and the other as B, `splits` times."""
+    """Yield the samples with side A split in two at random, as sides A and B, `splits` times."""
     rng = random.Random(seed)
     sessions = sorted(_sessions(samples), key=repr)
     for _ in range(splits):

@@ -1,8 +1,8 @@
-"""Two stages: what looks changed is measured again, and only the fresh runs decide. Pure; `orchestrator.run.rerun`
-measures.
+"""Decide in two stages: cells that look changed are measured again, and only the fresh runs decide. Pure.
 
-The first stage may be generous, since nothing rests on it: the luck that made a cell look changed is not in the fresh
-runs. Per minute of machine time no other rule finds as much (measurement guide, sections 0 and 2).
+`orchestrator.run.rerun` measures. The first stage may be generous, because the fresh runs do not share the chance that
+made a cell look changed. No other rule finds as many changes per minute of machine time (measurement guide, sections 0
+and 2).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ REPEATS = 5
 
 
 def fresh_repeats(decision: Decision) -> int:
-    """Return how many fresh runs a side a cell gets: as many as decided the first time, and at least five.
+    """Return the number of fresh runs per side for a cell: the number of the first stage, and at least five.
 
-    Who made ten needed them: with 5 % of the runs slowed by something, five fresh ones find 9 of 15 changes of 5 % that
-    ten found 13 of.
+    A user with ten runs needs ten: if a disturbance slows 5 % of the runs, five fresh runs confirm 9 of 15 changes of 5
+    %, and ten fresh runs confirm 13.
     """
     return max(REPEATS, decision.n_a, decision.n_b)
 
 
 def screen(families: Sequence[Family]) -> tuple[Decision, ...]:
-    """Return the cells to measure again: those whose shift, to either side, is two thirds of the threshold or more.
+    """Return the cells to measure again: the shift, in either direction, is at least two thirds of the threshold.
 
-    Not those that are "same" already, nor those without a ratio. Cells with a single run are among them.
+    Cells that are "same", and cells without a ratio, are left out. Cells with a single run are included.
     """
     return tuple(
         d
@@ -53,16 +53,15 @@ def settle(
     *,
     asked: Collection[Hashable] | None = None,
 ) -> tuple[Family, ...]:
-    """Return the families of the first stage with the verdicts that the fresh runs give.
+    """Return the families of the first stage with the verdicts of the fresh runs.
 
-    `fresh` has the keys and families of the first stage. `asked`: the keys that were to be measured again (those that
-    `screen` returns if not given); what could not be is inconclusive whatever it was. The other cells cannot have
-    regressed or improved, and keep their word.
+    `fresh` has the keys and families of the first stage. `asked` has the keys to measure again (default: the result of
+    `screen`). A key without fresh runs becomes inconclusive. The other cells keep the first verdict, because these
+    cells cannot have regressed or improved.
 
-    Where both sides were measured again, in turns, the screening cannot have helped the verdict. Where only B was, A's
-    runs are those that made the cell look changed: then every cell of the sweep counts as a test, and the session noise
-    is that of the first stage, since the cells that are left are not like the others. What the sweep said of the
-    variance is kept.
+    If both sides were measured again, in turns, the screening does not bias the verdict. If only B was measured again,
+    A's runs selected the cell. Every cell of the sweep then counts as a test, and the session noise comes from the
+    first stage, because the selected cells are not typical. The sweep's estimate of the variance is kept.
     """
     rules = rules or Rules()
     by_family = group_by(fresh, lambda sample: sample.family)

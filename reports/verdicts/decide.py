@@ -1,9 +1,10 @@
-"""From samples to verdicts: section 2 of the measurement guide, over whole sweeps at once.
+"""Compute verdicts from samples over whole sweeps (section 2 of the measurement guide).
 
-Per cell: the Hodges-Lehmann shift of the logs; the variance of the runs within their sessions, at least that of the
-printed digit, shrunk to what the sweep's other cells show; the noise between sessions added; a two-sided t. Over the
-family: Benjamini-Hochberg. "Regressed" takes the p-value and a shift of the threshold, "same" takes an interval within
-the threshold on both sides (two one-sided tests); the rest is "inconclusive", with what it would take.
+The effect of a cell is the Hodges-Lehmann shift of the logs. The variance of the runs within sessions is at least the
+variance of the printed digit, and is shrunk to the sweep's other cells. The noise between sessions is added, for a
+two-sided t test. Benjamini-Hochberg controls a family. "Regressed" needs the p-value and a shift of the threshold.
+"Same" needs an interval within the threshold on both sides (two one-sided tests). Other cells are "inconclusive", with
+the advice to decide.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ RANKS_FROM = 8
 
 
 def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family, ...]:
-    """Return the verdicts, a Family per `Sample.family`, in the order in which families first appear.
+    """Return the verdicts, a Family per `Sample.family`, in the order of first appearance.
 
-    Not tested, and so inconclusive with a reason: cells with fewer than two runs on a side, and cells with a value that
-    is 0 or negative, which has no log, or a level; what is 0 in all runs of both sides is the same. Raises ValueError
-    for values that are not finite.
+    Some cells are inconclusive without a test, and have a reason: cells with fewer than two runs on a side, with a
+    value at or below 0, which has no log, or with a level. Cells with 0 in all runs of both sides are the same. Raises
+    ValueError for values that are not finite.
     """
     rules = rules or Rules()
     _check(samples, rules)
@@ -119,7 +120,7 @@ class _Measured:
 
     @property
     def apart(self) -> NDArray[np.int_]:
-        """Which of `at` have noise between sessions."""
+        """Return which cells of `at` have noise between sessions."""
         import numpy as np
 
         return np.flatnonzero(self.cells.per_tau[self.at] > 0)

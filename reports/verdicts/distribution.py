@@ -1,7 +1,7 @@
-"""Latency distributions of runs, from their histograms. Section 3 of the measurement guide.
+"""Compare latency distributions of runs from histograms (section 3 of the measurement guide).
 
-Millions of I/Os are not millions of independent looks at a machine: what varies is the run. Quantiles are taken per run
-and judged like any other number (`judge`); the shape is compared by exchanging runs between the sides, never I/Os.
+Millions of I/Os are not independent samples of a machine, because runs vary. Quantiles are computed per run and judged
+like any other number (`judge`). The shape is tested by exchanging runs between the sides, never I/Os.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shapes:
-    """One cell's histograms on both sides, one a run."""
+    """One cell's histograms on both sides, one per run."""
 
     key: Hashable
     a: tuple[Sequence[Bucket], ...]
@@ -51,7 +51,7 @@ class Shapes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeShares:
-    """A peak of both sides together, and the share of the samples that lie in it on each side (median of the runs)."""
+    """A peak of the combined sides, and each side's share of samples in the peak (median of the runs)."""
 
     at: float  # ns
     low: float  # ns: the valley before it
@@ -66,7 +66,7 @@ class ModeShares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeDecision:
-    """How far apart the distributions of a cell are."""
+    """The distance between the distributions of a cell."""
 
     key: Hashable
     distance: float  # Wasserstein on natural logs: 0.05 is "5 % apart, on the whole"
@@ -77,8 +77,10 @@ class ShapeDecision:
 
 
 def judge_shapes(cells: Iterable[Shapes], *, seed: int = 1) -> tuple[ShapeDecision, ...]:
-    """Compare the shapes of one metric's cells, of which one at a time is held: they are large. Runs without a sample
-    are left out; cells without one on a side, too."""
+    """Return the decisions on the shapes of a metric's cells. Only one cell is in memory, because cells are large.
+
+    Runs without a sample are left out, and so are cells without a run on a side.
+    """
     import numpy as np
 
     found = [
@@ -99,8 +101,10 @@ def _judged(cell: Shapes, seed: int) -> ShapeDecision:
 
 
 def by_chance(p: float | None, least_p: float | None) -> bool:
-    """Does an exchange of runs between the sides explain how far apart they are? p is beyond 5 %, and beyond the lowest
-    that so few runs can give."""
+    """Return whether an exchange of runs between the sides explains the distance.
+
+    p is above 5 % and above the lowest p that so small a number of runs can give.
+    """
     return p is not None and p > max(0.05, least_p or 0.0)
 
 

@@ -1,8 +1,8 @@
-"""Effect, variance and session noise: the formulas of the verdict, over many cells at once. Logs in, logs out.
+"""Estimate effect, variance and session noise over many cells at once. Input and output are logs.
 
-Arrays have one row per cell (G cells). Sources: Hodges and Lehmann 1963 (shift); Smyth, Stat. Appl. Genet. Mol. Biol. 3
-(2004), as limma does it (moderated variance); Satterthwaite 1946 (degrees of freedom of a sum); Benjamini and Hochberg
-1995.
+Arrays have one row per cell (G cells). The sources are Hodges and Lehmann 1963 (shift), Smyth, Stat. Appl. Genet. Mol.
+Biol. 3 (2004), as in limma (moderated variance), Satterthwaite 1946 (degrees of freedom of a sum), and Benjamini and
+Hochberg 1995.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ def shifts(a: Array, b: Array) -> Array:
 
 
 def squares(x: Array, sessions: Sequence[int]) -> tuple[Array, int]:
-    """Return (sum of squares about the means of the sessions, (G,); its degrees of freedom). `x`: (G, n), the columns'
-    sessions in `sessions`."""
+    """Return (sum of squares about the session means, (G,); degrees of freedom).
+
+    `x`: (G, n). `sessions`: the session of each column.
+    """
     import numpy as np
 
     total, df = np.zeros(len(x)), 0
@@ -62,8 +64,10 @@ def squares(x: Array, sessions: Sequence[int]) -> tuple[Array, int]:
 
 
 def unseen(x: Array) -> Array:
-    """Return the variance of a run, (G,), of cells whose repeats are all equal and whose last digit is not known: that
-    of a digit as large as the smallest difference between any two values of the cell, or FINEST. `x`: (G, n)."""
+    """Return the variance of a run, (G,), for cells with equal repeats and an unknown last digit.
+
+    The digit is the smallest difference between any two values of the cell, or FINEST. `x`: (G, n).
+    """
     import numpy as np
 
     steps = np.diff(np.sort(x, axis=1), axis=1)
@@ -72,11 +76,12 @@ def unseen(x: Array) -> Array:
 
 
 def prior(variance: Array, df: Array, *, winsor: tuple[float, float] | None = (0.02, 0.90)) -> Prior | None:
-    """Return what the variances of the cells, each with its degrees of freedom (> 0), say of a typical cell.
+    """Return the prior for the variance of a typical cell, from the variances and degrees of freedom (> 0) of the
+    cells.
 
     e = ln s² - ψ(d/2) + ln(d/2) has the mean ln s0² - ψ(d0/2) + ln(d0/2) and the variance ψ'(d/2) + ψ'(d0/2). `winsor`
-    pulls e in to these quantiles, so that a few outliers do not hide what the others agree on. None if fewer than
-    LEAST_CELLS cells have a variance, or more than half of them have none at all.
+    limits e to these quantiles, so that a few outliers do not hide the common variance. None if fewer than LEAST_CELLS
+    cells have a variance, or more than half have zero variance.
     """
     import numpy as np
     from scipy.special import digamma, polygamma
@@ -116,7 +121,7 @@ def _inverse_trigamma(excess: float) -> float:
 
 
 def moderate(variance: Array, df: Array, known: Prior | None) -> tuple[Array, Array]:
-    """Return (variance, df) of each cell after shrinking to the prior; as they were without one."""
+    """Return (variance, df) of each cell after shrinking to the prior. Without a prior, the values are unchanged."""
     import numpy as np
 
     if known is None:
@@ -127,10 +132,10 @@ def moderate(variance: Array, df: Array, known: Prior | None) -> tuple[Array, Ar
 
 
 def session_noise(shift: Array, variance: Array, per_tau: Array) -> tuple[float, TauSource]:
-    """Return the sd from session to session that the cells' own shifts betray, and where it comes from.
+    """Return the sd between sessions from the shifts of the cells, and the source of the estimate.
 
-    Most cells of a sweep did not change, so their shifts scatter about 0 by run noise (`variance`, of the shift) and
-    session noise. The two sides of 0 are folded apart and the narrower one counts: real changes mostly go one way.
+    Most cells of a sweep did not change, so the shifts vary about 0 by run noise (`variance`, of the shift) and session
+    noise. Each side of 0 is folded separately and the narrower side counts, because real changes mostly have one sign.
     `per_tau` is 1/K_A + 1/K_B.
     """
     import numpy as np
@@ -144,10 +149,10 @@ def session_noise(shift: Array, variance: Array, per_tau: Array) -> tuple[float,
 
 
 def noise_of_sessions(between: Sequence[float], run_variance: Sequence[float]) -> float:
-    """Return the sd from session to session, of cells with several sessions on a side. At least TAU_LEAST.
+    """Return the sd between sessions for cells with several sessions on a side. At least TAU_LEAST.
 
-    between: per cell the variance of the logs of its session medians about the mean of their side; run_variance: the
-    variance that a session median has from its runs alone.
+    between: for each cell the variance of the logs of the session medians about the mean of the side. run_variance: the
+    variance of a session median from runs alone.
     """
     import numpy as np
 
@@ -156,9 +161,9 @@ def noise_of_sessions(between: Sequence[float], run_variance: Sequence[float]) -
 
 
 def satterthwaite(parts: Sequence[tuple[Array, Any]]) -> tuple[Array, Array]:
-    """Return (sum, its degrees of freedom) of independent variances, each with its own degrees of freedom.
+    """Return (sum, degrees of freedom) of independent variances with separate degrees of freedom.
 
-    A sum of 0 has 1 degree of freedom: it is never divided by.
+    A sum of 0 has 1 degree of freedom, to avoid a division by 0.
     """
     import numpy as np
 
@@ -172,11 +177,11 @@ UNLUCKY: Final = 0.1
 
 
 def together(of_runs: Array, df: Array, of_sessions: Array, tau_df: float) -> tuple[Array, Array]:
-    """Return (variance of the shifts, its degrees of freedom) from what runs and sessions make of it.
+    """Return (variance of the shifts, degrees of freedom) from runs and sessions.
 
-    Satterthwaite's weights, but of the runs by as much as their variance may be (its upper bound at 90 %): of two
-    repeats that agree by luck next to nothing would be left beside an assumed noise of sessions, with whose 30 degrees
-    of freedom luck would be certain.
+    The weights are Satterthwaite's, with the upper bound (90 %) of the run variance. Otherwise two repeats that agree
+    by chance would add almost no variance to an assumed session noise with 30 degrees of freedom, and chance would look
+    certain.
     """
     from scipy.special import chdtri
 
@@ -186,7 +191,7 @@ def together(of_runs: Array, df: Array, of_sessions: Array, tau_df: float) -> tu
 
 
 def p_two_sided(shift: Array, variance: Array, df: Array) -> Array:
-    """Return p of Student's t. Without any variance a shift is certain (p = 0) and no shift is none (p = 1)."""
+    """Return p of Student's t. With zero variance, p is 0 for a shift and 1 for no shift."""
     import numpy as np
     from scipy.special import stdtr
 
@@ -203,9 +208,9 @@ def t_quantile(df: Array, level: float) -> Array:
 
 
 def false_discovery(p: Array, among: int = 0) -> Array:
-    """Return Benjamini-Hochberg's q: the least share of false entries of a list that includes the cell.
+    """Return Benjamini-Hochberg's q: the lowest false discovery rate of a list that includes the cell.
 
-    `among`: how many tests there were in all, where only the smallest p are given.
+    `among`: the total number of tests, if only the smallest p are given.
     """
     import numpy as np
 
@@ -219,8 +224,10 @@ def false_discovery(p: Array, among: int = 0) -> Array:
 
 
 def outliers(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
-    """Tell which cells hold a run more than `limit` robust sd off. `x`: (G, n), logs about the median of their own
-    side; `quantum`: (G,), a floor of the sd."""
+    """Return which cells have a run more than `limit` robust sd from the median.
+
+    `x`: (G, n), logs about the median of the run's side. `quantum`: (G,), a lower bound of the sd.
+    """
     import numpy as np
 
     spread = np.maximum(1.4826 * np.median(np.abs(x), axis=1), quantum)
@@ -232,8 +239,10 @@ _EXACT: Final = 50
 
 
 def interval_of_ranks(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return the 95 % interval of the Hodges-Lehmann shifts that belongs to the test of Mann and Whitney (Moses), lower
-    and upper ends, (G,) each: without ties it excludes 0 where the test says p < 0.05, and only there."""
+    """Return the 95 % interval of the Hodges-Lehmann shifts, lower and upper ends, (G,) each.
+
+    The interval inverts the test of Mann and Whitney (Moses). Without ties the interval excludes 0 exactly if p < 0.05.
+    """
     import numpy as np
 
     k = _largest_evidence(a.shape[1], b.shape[1])
@@ -267,9 +276,9 @@ def _largest_evidence(n_a: int, n_b: int) -> int:
 def p_of_ranks(a: Array, b: Array) -> Array:
     """Return the two-sided p of Mann and Whitney, (G,). a: (G, n_A), b: (G, n_B).
 
-    Exact up to 50 runs a side and without ties, else the normal approximation, which at 10 + 10 runs can give no p
-    below 2e-4 where 1e-5 is true: too little for a sweep of hundreds of cells. `scipy.stats.mannwhitneyu` says the
-    same, and takes half a second and 50 MiB to import.
+    The p is exact up to 50 runs per side without ties, else from the normal approximation. With 10 + 10 runs the
+    approximation cannot give a p below 2e-4 if 1e-5 is exact, which is too coarse for a sweep of hundreds of cells.
+    `scipy.stats.mannwhitneyu` gives the same p, but takes half a second and 50 MiB to import.
     """
     import numpy as np
 

@@ -1,19 +1,18 @@
-"""Which hosts of a group of equal machines are slow. Section 3 of the measurement guide.
+"""Find the slow hosts of a group of equal machines (section 3 of the measurement guide).
 
-The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones), asks
-of one group at a time, and gives one `Metric` for each cell and metric. Two stages: one session a host shows who is
-*suspicious*; two more sessions of those say who is slow. One session of 1000 good hosts accuses ten or more; the second
-stage brings that to about one.
+The caller forms groups of equal hardware, because two kinds of DIMM in a group hide slow hosts and flag good hosts. The
+caller passes one group at a time, with one `Metric` per cell and metric. Two stages decide. One session per host shows
+*suspicious* hosts, and two more sessions of these hosts confirm slow hosts. One session flags ten or more of 1000 good
+hosts. The second stage leaves about one.
 
-A fault is there in every session, a disturbance is not: slow is a host whose every session is worse by the threshold.
-Where one session in 20 is slowed by something (8 %), that takes the good hosts accused from 4.2 in 1000 to 0.3, and of
-hosts that are 5 % slow finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3:
-1000 hosts, sd 1.2 %, 20 slow).
+A fault is present in every session, a disturbance is not: every session of a slow host is worse by the threshold. If
+one session in 20 is slowed (by 8 %), the rule reduces the flagged good hosts from 4.2 to 0.3 in 1000, and finds 80
+instead of 82 % of the hosts that are 5 % slow. If one session in five is slowed, the rule reduces the flagged good
+hosts from 56 to 6.6 (simulated with slow by z above 3, 1000 hosts, sd 1.2 %, 20 slow).
 
-z above 3 is no evidence where many numbers of many hosts are looked at: of fleets of 8 equal hosts with 54 numbers,
-noise of 3 to 10 % from run to run and 2 to 5 % from session to session, it accused somebody in 29 to 75 of 100, of 40
-hosts in 48 to 84. So the z that is asked for grows with the number of comparisons, and the hosts' own sessions count in
-the spread.
+z above 3 is not evidence if many numbers of many hosts are tested. In fleets of 8 equal hosts with 54 numbers, noise of
+3 to 10 % between runs and 2 to 5 % between sessions, z above 3 flagged a host in 29 to 75 of 100 fleets (40 hosts: 48
+to 84). The required z therefore grows with the number of comparisons, and the spread includes the hosts' own sessions.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ LEAST_METRICS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One cell's metric over the hosts of a group. Values in the metric's base unit, finite."""
+    """One cell's metric over the hosts of a group. Values are in the metric's base unit, finite."""
 
     key: Hashable
     better: Direction
@@ -104,7 +103,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """All hosts of one metric, in the order of their names as given."""
+    """All hosts of one metric, in the given order of names."""
 
     metric: Metric
     middle: float | None  # what hosts are compared with
@@ -119,13 +118,13 @@ class Strip:
 
     @property
     def base(self) -> float | None:
-        """Return the median, where a host's distance from it is a share of it."""
+        """The median, if a host's distance is a share of the median."""
         return base(self.middle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Everywhere:
-    """A host that is a little slow in everything."""
+    """A host that is a little slow in all metrics."""
 
     name: str
     z: float  # robust z of the mean of its z, among the hosts of the group
@@ -135,7 +134,7 @@ class Everywhere:
 
     @property
     def confirmed(self) -> bool:
-        """Was it measured so often that what is said of it is more than a suspicion?"""
+        """Whether there are enough sessions to confirm the suspicion."""
         return self.sessions >= CONFIRMED
 
 
@@ -150,13 +149,15 @@ _RANK: tuple[Status, ...] = ("unknown", "ok", "fast", "suspicious", "slow", "bro
 
 
 def worst(*statuses: Status) -> Status:
-    """Return what is to be said of a host of which several things are true."""
+    """Return the most severe of several states of a host."""
     return max(statuses, key=_RANK.index)
 
 
 def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Fleet:
-    """Return what each host of a group is in each metric, and over all. `threshold`: relative, below it nothing is
-    slow."""
+    """Return the state of each host of a group in each metric, and over all metrics.
+
+    `threshold`: relative. A smaller difference is not slow.
+    """
     false = FALSE / max(1.0, comparisons(metrics))
     strips = tuple(_strip(metric, threshold, false) for metric in metrics)
     statuses: dict[str, Status] = {}
@@ -167,11 +168,10 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
 
 
 def comparisons(metrics: Sequence[Metric]) -> float:
-    """Return how many independent comparisons of a host with the others there are: hosts × numbers that do not move
-    together.
+    """Return the number of independent comparisons between hosts: hosts × numbers that do not move together.
 
-    What puts the same sessions in the same order (a rate and the time of the same work) is one number. Of others those
-    that correlate count as less: 1 + (m - 1)(1 - mean r²), as Nyholt has it (Am. J. Hum. Genet. 74, 2004).
+    Numbers with the same order of sessions count as one (a rate and the time of the same work). Correlated numbers
+    count as 1 + (m - 1)(1 - mean r²), after Nyholt (Am. J. Hum. Genet. 74, 2004).
     """
     import numpy as np
 
@@ -199,7 +199,7 @@ def comparisons(metrics: Sequence[Metric]) -> float:
 
 
 def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, float]:
-    """Return (median, robust sd): 1.4826 MAD, at least 0.3 % of the median and what the last digit makes."""
+    """Return (median, robust sd). The sd is 1.4826 MAD, at least 0.3 % of the median and the sd of the last digit."""
     middle = median(values)
     mad = median([abs(v - middle) for v in values])
     return middle, max(MAD * mad, LEAST_SPREAD * abs(middle), resolution * abs(middle) / math.sqrt(12))
@@ -286,12 +286,13 @@ def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> t
 
 
 def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple[float, float]:
-    """Return (sd of a session of a host, its degrees of freedom): the median over the hosts, that one outlying host
-    decides nothing. (0, 0) of fewer than `least`: where most hosts ran once, their own spread has the noise of sessions
-    in it.
+    """Return (sd of a host's session, degrees of freedom), as the median over the hosts.
 
-    The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and worth half as much as the mean; a quarter is
-    what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
+    The median keeps one outlying host from deciding. (0, 0) for fewer than `least` hosts: if most hosts ran once, the
+    spread of the hosts contains the session noise.
+
+    The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and is worth half as much as the mean. A quarter
+    allows for noise that is not normal (a time is 1/rate, with a longer tail on the worse side).
     """
     squares, df = [], 0.0
     for sessions in hosts:

@@ -1,7 +1,7 @@
-"""Where a series of sessions changed. Section 3 of the measurement guide.
+"""Find the changes in a series of sessions (section 3 of the measurement guide).
 
-Kernel change-point detection (Arlot, Celisse, Harchaoui 2019) on the session medians. It needs ruptures, an optional
-extra.
+The method is kernel change-point detection (Arlot, Celisse, Harchaoui 2019) on the session medians. ruptures, an
+optional extra, is required.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ MATTERS = 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """From where to where a series went."""
+    """The start and end of a change in a series."""
 
     before: float
     after: float
 
     @property
     def change(self) -> float:
-        """As a share of `before`, above 0 where it rose; NaN where nothing is a share of that: at or below 0."""
+        """The change as a share of `before`, above 0 for a rise. NaN if `before` is at or below 0."""
         return relative(self.after, self.before) if base(self.before) else math.nan
 
     @property
     def ratio(self) -> float | None:
-        """After / before; None where one of both is 0 or below, as of a gain in dB."""
+        """After / before. None if a value is 0 or below, as for a gain in dB."""
         return self.after / self.before if min(self.before, self.after) > 0 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Move):
-    """A step in a series: between the medians of the session medians from one change to the next."""
+    """A step in a series, between the medians of the session medians of two segments."""
 
     index: int  # the first session after it, from 0
     # "changed": smaller than the threshold, or no direction is better
@@ -53,12 +53,11 @@ class Change(Move):
 
 
 def changes(values: Sequence[float], better: Direction, *, threshold: float = MATTERS) -> tuple[Change, ...]:
-    """Return the changes of a series of session medians, oldest first; none in fewer than 2 · SHORTEST sessions.
+    """Return the changes of a series of session medians, oldest first. Empty for fewer than 2 · SHORTEST sessions.
 
-    One session may hide a step (a good day after it): what is found with that session aside stands where that is more.
-
-    Values in the metric's base unit. Raises UserError where ruptures is not installed, ValueError for values that are
-    not finite.
+    One session may hide a step (a good day after the step). The result without that session counts if more changes are
+    found. Values are in the metric's base unit. Raises UserError without ruptures, ValueError for values that are not
+    finite.
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("values must be finite")
@@ -123,10 +122,12 @@ def _parts(values: Sequence[float], cuts: Sequence[int]) -> list[Sequence[float]
 
 
 def unseen(values: Sequence[float], found: Sequence[Change]) -> float:
-    """Return how large a step may be that is not seen in a series, relative: UNSEEN robust standard deviations of the
-    sessions about the levels between the steps that were found; and no less than what the levels on either side of any
-    session differ by, SHORTEST sessions or more on each side: a step that is there and was not found is never larger
-    than what is said."""
+    """Return the largest step that may be hidden in a series, relative.
+
+    The limit is UNSEEN robust standard deviations of the sessions about the levels between the steps. The limit is at
+    least the largest difference of levels around any session, with SHORTEST or more sessions on each side, so that a
+    missed step is never larger than the limit.
+    """
     middle, parts = median(values), _parts(values, [change.index for change in found])
     if not base(middle):
         return 0.0
@@ -160,7 +161,7 @@ seven in 98."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recent(Move):
-    """The last sessions of a series, which lie far outside what was before, and are too few to be called a change."""
+    """The last sessions of a series, which are outliers but too few for a change."""
 
     sessions: int  # RECENT at most
     word: Literal["regressed", "improved"]
@@ -169,9 +170,11 @@ class Recent(Move):
 def recent(
     values: Sequence[float], found: Sequence[Change], better: Direction, *, threshold: float = MATTERS, among: int = 1
 ) -> Recent | None:  # fmt: skip
-    """Return what the last sessions say, of as many as lie outside, to one side and by the threshold: further off their
-    level than chance makes the last session of one of `among` such series, and than OUTSIDE times any session before.
-    None of a series whose last step is as new."""
+    """Return the outlier sessions at the end of a series, all to one side and beyond the threshold.
+
+    The sessions are further from the level than chance allows for the last session of `among` such series, and than
+    OUTSIDE times any earlier session. None if the last step of the series is as recent.
+    """
     start = found[-1].index if found else 0
     for count in range(min(RECENT, len(values) - start - SHORTEST), 0, -1):
         head, tail = values[:-count], values[-count:]
@@ -186,8 +189,10 @@ def recent(
 
 
 def unseen_recently(values: Sequence[float], found: Sequence[Change], *, among: int = 1) -> float:
-    """Return how large a step in the last RECENT sessions may be that `recent` does not tell, relative: two standard
-    deviations more than it asks."""
+    """Return the largest step in the last RECENT sessions that `recent` may miss, relative.
+
+    The limit is two standard deviations above the limit of `recent`.
+    """
     level, sd, most = _level(values, found)
     return (
         max((_beyond(len(values), among) + 2) * sd, OUTSIDE * most + 2 * sd) / level if base(level) else 0.0
@@ -226,8 +231,7 @@ where it is the last and none was so far off before."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift(Move):
-    """A series that moved little by little, from the first session to the last by the line through it, or by its
-    levels: no session is the first of a step that counts."""
+    """A series that moved slowly, by a line from the first to the last session or by levels. No single step counts."""
 
     word: Literal["regressed", "improved"]
     straight: bool  # is it a line, and not small steps?
@@ -236,9 +240,12 @@ class Drift(Move):
 def drift(
     values: Sequence[float], at: Sequence[float], found: Sequence[Change], better: Direction, *, threshold: float = MATTERS
 ) -> Drift | None:  # fmt: skip
-    """Return the drift of a series in which steps were found, if one straight line over time (median of the slopes of
-    all pairs) is nearer to its values than the levels between the steps and leaves little more than noise, and moves by
-    the threshold; or if no step does, and all of them together do. `at`: when each session was, s."""
+    """Return the drift of a series with steps, else None.
+
+    A series drifts if one straight line over time (median of the slopes of all pairs) fits better than the levels,
+    leaves little more than noise, and moves by the threshold. A series also drifts if no single step reaches the
+    threshold, but all steps together do. `at`: the time of each session in s.
+    """
     if not found or at[0] == at[-1]:
         return None
     import numpy as np
@@ -302,8 +309,10 @@ def _change(index: int, before: float, after: float, better: Direction, threshol
 
 
 def is_worse(before: float, after: float, better: Direction, threshold: float) -> bool:
-    """Is a level worse than another by the threshold? Never where neither direction is better, or no change from it is
-    a share."""
+    """Return whether a level is worse than another level by the threshold.
+
+    False if neither direction is better, or if changes are not shares of the level.
+    """
     if better == "neither" or not base(before):
         return False
     moved = relative(after, before)

@@ -1,6 +1,6 @@
-"""What the statistics take and give: plain frozen values. Logs are natural logs; a shift is a log ratio.
+"""Define the input and output of the statistics as frozen values. Logs are natural logs, and a shift is a log ratio.
 
-A *run* is one started process, the unit of evidence within a session; a *session* is one `pinsweep run` on a host, the
+A *run* is one started process, the unit of evidence within a session. A *session* is one `pinsweep run` on a host, the
 unit of evidence across days and machines.
 """
 
@@ -24,13 +24,15 @@ STEPS = 1.5
 
 
 def relative(value: float, of: float) -> float:
-    """Return how far a value is from another, as a share of that one, which is above 0: their ratio - 1."""
+    """Return the relative difference from another value above 0: ratio - 1."""
     return (value - of) / of
 
 
 def base(value: float | None) -> float | None:
-    """Return what changes from a value are a share of: itself, where it is above 0; else None. Of 0 nothing is a share,
-    and what lies below has another zero (-20 dB) or none: a gain of -24 dB is not 20 % less than one of -20 dB."""
+    """Return the reference for relative changes of a value: the value if above 0, else None.
+
+    A change from 0 has no share. A negative value has another zero point, so -24 dB is not 20 % less than -20 dB.
+    """
     return value if value is not None and value > 0 else None
 
 
@@ -46,7 +48,7 @@ fewer that scatter by more than the next two say; the sweep's own shifts; 1 %, s
 class Sample:
     """One cell measured on both sides.
 
-    Values are per run, in base units, one number a run (its median, its best rate, its quantile), in any order.
+    Values are per run, in base units, one number per run (median, best rate or quantile), in any order.
     """
 
     key: Hashable  # what the caller knows the cell by; given back in its Decision
@@ -64,8 +66,10 @@ class Sample:
 
     @property
     def unsure(self) -> tuple[Literal["A", "B"], ...]:
-        """The sides of which nobody can tell the machine from what disturbed it: both sides had it alike where they
-        took turns, and the sessions of a side that has enough of them show what it makes."""
+        """The sides whose disturbances cannot be separated from the machine.
+
+        Sides that took turns share a disturbance. Enough sessions of a side show the effect of a disturbance.
+        """
         sessions = {"A": self.session_a, "B": self.session_b}
         return (
             ()
@@ -76,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:
-    """What a whole sweep says of the variance of its cells (Smyth 2004): as good as `d0` further degrees of freedom."""
+    """The prior of a sweep for the variance of a cell (Smyth 2004), worth `d0` further degrees of freedom."""
 
     d0: float  # > 0; may be inf: all cells have the same variance
     s0: float  # sd of the logs of a typical cell
@@ -84,7 +88,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What counts as a change."""
+    """The definition of a change."""
 
     threshold: float = 0.03  # relative; smaller changes are ignored
     thresholds: Mapping[str, float] = field(default_factory=dict)  # family → its own threshold
@@ -101,10 +105,10 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The verdict on one cell, and everything it rests on.
+    """The verdict on one cell with all inputs of the decision.
 
-    `advice` is what it takes to decide ("needs 7 repeats a side"), or why nothing can; None where the verdict is not
-    "inconclusive".
+    `advice` is the way to a decision ("needs 7 repeats a side"), or the reason why there is no way. None for a
+    conclusive verdict.
     """
 
     key: Hashable

@@ -1,4 +1,4 @@
-"""What it would take to decide an inconclusive cell, in numbers and in a sentence. Pure, and without numpy."""
+"""Advise how to decide an inconclusive cell, in numbers and as a sentence. Pure, and without numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_MANY = 1000
 
 
 class Test(Protocol):
-    """What the test of a cell came to; see `reports.verdicts.decide`."""
+    """The test result of a cell (see `reports.verdicts.decide`)."""
 
     @property
     def q(self) -> float: ...
@@ -39,9 +39,9 @@ NOTHING = Need()
 def advise(
     sample: Sample, shift: float, test: Test | None, *, alpha: float, delta: float, tau: float, least: int
 ) -> Need:
-    """Say what an inconclusive cell needs.
+    """Return the advice for an inconclusive cell.
 
-    `shift`: NaN where there are no logs. `least`: repeats a side below which nothing can be said in this sweep.
+    `shift` is NaN without logs. `least` is the lowest number of repeats per side that can decide in this sweep.
     """
     if not sample.a or not sample.b:
         return Need(advice=f"no good run on side {'A' if not sample.a else 'B'}")
