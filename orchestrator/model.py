@@ -16,17 +16,22 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 Value = Any
-"""What an option may hold after expansion: a text, a number or a truth value, a tuple of them (an inner axis: one
-process sweeps it by itself), or, for the tool `command`, a mapping (`metrics`)."""
+"""The value of an option after expansion: text, number, truth value, or a tuple (an inner axis, which one process
+sweeps).
+
+The tool `command` also has mappings (`metrics`).
+"""
 
 Order = Literal["interleaved", "listed"]
 
 AS_NEW = "as-new"
-"""The option of a cell that began because its file held the same one measured in another way: what differs, in words. No tool sees
-it, and no experiment can name it."""
+"""The option of a cell from --as-new: the difference from the stored cell, as text.
+
+No tool gets this option, and no experiment can set it.
+"""
 
 UNRECORDED_HOST = "an unrecorded host"
-"""The host of sessions in which captured texts were taken in."""
+"""The host of sessions with imported texts."""
 
 MOST_REPEATS = 1_000
 """The most repeats of a cell that an experiment may ask for."""
@@ -39,7 +44,7 @@ Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplac
 
 
 ONE_CELL = "(one cell)"
-"""What the only cell of a sweep without axes is called where it must be called something."""
+"""The name of the only cell of a sweep without axes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +74,11 @@ class Place:
 
 
 UNPINNED = Place(name="unpinned", cpus="unpinned", memory="unpinned")
-"""The place of a cell that was measured without one, as asked (`--unpinned`): a place of its own, so that no label, chart or comparison
-takes it for a pinned one. No selector has these words, so that no experiment can name it."""
+"""The place of a cell that was measured without a place (`--unpinned`).
+
+A separate place, so that no label, chart or comparison confuses it with a pinned place. No selector has these words, so
+no experiment can use the name.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +94,11 @@ class Sweep:
     include: tuple[Mapping[str, Any], ...] = ()
     exclude: tuple[Mapping[str, Any], ...] = ()
     repeats: int = 3
-    settle: bool = False  # `repeats: auto`: more rounds may follow, of cells that have not settled
+    settle: bool = False  # `repeats: auto`: cells that have not settled get more rounds
     order: Order = "interleaved"
     timeout_s: float | None = None  # None: the tool's estimate decides
     requires: Mapping[str, Any] = field(default_factory=dict)
-    marks: Mapping[str, Mark] = field(default_factory=dict)  # "matrix.iodepth" → where it stands
+    marks: Mapping[str, Mark] = field(default_factory=dict)  # "matrix.iodepth" → its position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +117,7 @@ class Experiment:
         return self.path.rsplit("/", 1)[-1].rsplit(".", 1)[0] or "experiment"
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: `point_id` is asked for a dozen times a run, and kept
+@dataclass(frozen=True, kw_only=True)  # no slots: `point_id` is read often and cached
 class Cell:
     """One cell: every option resolved to a number or a word, the place still in words."""
 
@@ -120,7 +128,9 @@ class Cell:
     # the options that vary over the sweep, in the file's order ("place" among them)
     axes: tuple[str, ...] = ()
     apart: Mapping[str, Value] = field(default_factory=dict)
-    """What `reports.results.cells` found that tells it from others of its sweep, and is no option: "metrics.rate.unit". No part of what it is."""
+    """Differences from other cells of its sweep that `reports.results.cells` adds, without options:
+    "metrics.rate.unit". Not in the identity.
+    """
 
     def canonical(self) -> dict[str, Any]:
         """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""
@@ -210,10 +220,10 @@ class Write:
     path: str
     kind: Literal["scratch", "device"]  # a file pinsweep makes and removes; a device that the user named
     size_bytes: int = 0
-    unit_bytes: int = 0  # of a scratch file: what is written at once; 0: it is only read
-    spoils: bool = False  # of a scratch file: it leaves something else there than incompressible bytes
+    unit_bytes: int = 0  # bytes per write to a scratch file; 0: only read
+    spoils: bool = False  # the run leaves compressible bytes in the scratch file
     identity: Mapping[str, str] = field(default_factory=dict)
-    """Of a device: what it was when the user allowed the write (`devices.identity`). The node may lead to another later."""
+    """The device when the user allowed the write (`devices.identity`). The node may lead to another device later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,26 +248,30 @@ class PlannedRun:
     sweep: str
     tool: str
     cell: Cell
-    repeat: int  # from 1
+    repeat: int  # counts from 1
     argv: tuple[str, ...]
-    env: Mapping[str, str]  # what is added to the inherited environment, besides LC_ALL=C
+    env: Mapping[str, str]  # added to the inherited environment, with LC_ALL=C
     placement: Placement | None
     timeout_s: float
     nominal_s: float  # wall time of the process, by the tool's own reckoning
-    estimate_s: float  # the same, corrected by what earlier runs took
+    estimate_s: (
+        float  # corrected by earlier runs; for a cell without runs and estimate: the limit; otherwise 0
+    )
     # of a cell that never ran and of which nobody says how long it takes: what it may take; else 0
     guessed_at_most_s: float = 0.0
     program: str  # name of the program in Session.programs
     files: Mapping[str, str] = field(default_factory=dict)
-    """What makes its numbers beside that program, by name: the launcher and library of an MPI, the program of a command."""
+    """Other programs that affect its numbers, by name: the launcher and library of an MPI, the program of a command."""
     cwd: str = ""  # the folder it starts in; "": where pinsweep was started
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
     reads: tuple[str, ...] = ()  # files and devices of the user's that it measures by reading
-    notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"
+    notes: tuple[str, ...] = ()  # notes for readers of the plan: "a built-in kernel prints MLC's format"
     warm_up: bool = False  # before all others, and in no number; its repeat is 0
     logs: tuple[str, ...] = ()
-    """Patterns of files that it leaves in the scratch folder, and that are kept beside what it prints (`orchestrator.run.execute.collect_logs`)."""
+    """Patterns of files in the scratch folder that are stored with the output
+    (`orchestrator.run.execute.collect_logs`).
+    """
 
     @property
     def key(self) -> tuple[str, int]:
@@ -316,10 +330,10 @@ class Plan:
     skipped: tuple[Skipped, ...]
     aliases: tuple[Alias, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
-    """Of cells with `repeats: auto` (by point_id): how many runs may follow those in `runs`, at most."""
-    warm_ups: tuple[PlannedRun, ...] = ()  # what would be started before the runs
-    left_out: tuple[Cell, ...] = ()  # cells that could run here, and were not asked for
-    warnings: tuple[str, ...] = ()  # what the plan could not know, a sentence each
+    """Maximum number of further runs of cells with `repeats: auto`, by point_id."""
+    warm_ups: tuple[PlannedRun, ...] = ()  # runs before the other runs
+    left_out: tuple[Cell, ...] = ()  # possible cells that were not selected
+    warnings: tuple[str, ...] = ()  # facts that the plan lacks, one sentence each
     seed: int
 
 
@@ -330,16 +344,16 @@ class Outcome:
     exit_code: int | None = None  # None: ended by a signal, or never started
     signal: int | None = None
     timed_out: bool = False
-    stopped: bool = False  # on request; or with an `error`, because nobody was left to see its end
+    stopped: bool = False  # on request, or with an `error` after a kill of pinsweep
     wall_s: float = 0.0
     span_s: float = 0.0  # until all that it had left behind had ended, too; 0: not known
     usage: Mapping[str, float] = field(default_factory=dict)
-    stops: int = 0  # how often somebody made it, or what it started, stop for a while (SIGSTOP)
+    stops: int = 0  # number of stops of its processes (SIGSTOP)
     stopped_s: float = 0.0
     stdout: bytes = b""
     stderr: bytes = b""
     logs: bytes = b""  # the log files that it left (`PlannedRun.logs`)
-    error: str = ""  # why it is no process that came to its own end: not started, or it printed without end
+    error: str = ""  # why the process did not end normally: not started, or endless output
     unended: tuple[str, ...] = ()  # processes of it that could not be ended, in words
 
     @classmethod
@@ -352,7 +366,7 @@ class Capture:
     """The origin of an imported text, which no run of pinsweep printed."""
 
     file: str
-    digest: str  # of the text and of how it is read: each is taken in once
+    digest: str  # of the text and its reading options; each text is imported once
     reading: Mapping[str, Any] = field(default_factory=dict)  # another parser, the part that is this run's
 
 
@@ -363,7 +377,7 @@ class RunRecord:
     run_id: int
     point_id: str
     repeat: int
-    attempt: int  # from 1; a retried run keeps its failed attempts
+    attempt: int  # counts from 1; failed attempts are stored too
     status: Status
     reason: str  # why it is not ok; empty if it is
     argv: tuple[str, ...]
@@ -381,7 +395,7 @@ class RunRecord:
     capture: Capture | None = None  # None: pinsweep started it
     warm_up: bool = False  # kept, and in no number
     counters: Mapping[str, Any] = field(default_factory=dict)
-    """What the machine's counters said (`orchestrator.run.disturbance.stored`); {}: nothing watched it."""
+    """The result of the machine's counters (`orchestrator.run.disturbance.stored`), or {} without counters."""
 
 
 class Tried(NamedTuple):

@@ -21,7 +21,7 @@ from parsers.table import typed_command
 from parsers.text import clean, decode
 
 OPTION_FACT: Final = "option."
-"""Facts of a parser whose name starts so are options of the run that printed the text."""
+"""Facts whose parser name begins with one of these are options of the run."""
 
 _PROMPT: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|[^\s@]+@\S+[#$%])\s+\S")
 _HEADS: Final = re.compile(rf"{_PROMPT.pattern}|^[^\n]*\bCommand\b", re.IGNORECASE)
@@ -32,7 +32,7 @@ _GATHERED: Final = re.compile(
     r"^(-{15,16}|:{14})\n(?P<name>\S{1,80}(?: \(\d+\))?)\n\1$|^(?P<host>\S{1,80}) \| [A-Z]+!? \| rc=\d+ >>$",
     re.MULTILINE,
 )
-"""What clush -b, dshbak, `more` and ansible put above what a host printed, or what stands in a file."""
+"""Lines that clush -b, dshbak, `more` and ansible print above the output of a host, or above the content of a file."""
 
 _NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.,]*")
 _HEAD_LINES: Final = 15
@@ -50,7 +50,7 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
     for view in (*_views(text), text):
         if view.count("\n") != len(lines) - 1:
-            continue  # the lines of what is cleaned are not those of the file
+            continue  # cleaned lines differ from the lines of the file
         for starts in _starts(tool, view):
             at = [lines[view.count("\n", 0, start)] for start in starts]
             pieces = [data[a:b] for a, b in zip(at, [*at[1:], len(data)], strict=True)]
@@ -83,7 +83,7 @@ def _views(text: str) -> Iterator[str]:
 
 
 def _as_heading(match: re.Match[str]) -> str:
-    blank = "\n\n" if match["name"] else ""  # as many lines as there were
+    blank = "\n\n" if match["name"] else ""  # keeps the number of lines
     return f"== {match['name'] or match['host']} =={blank}"
 
 
@@ -94,7 +94,7 @@ def _starts(tool: str, text: str) -> Iterator[list[int]]:
     """
     for pattern in taken(tool).begins:
         found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
-        ends = [text.find("\n", at) + 1 for at in found]  # of the lines with which the runs before them begin
+        ends = [text.find("\n", at) + 1 for at in found]  # the lines with which earlier runs begin
         starts = [0, *(_above(tool, text, at, end) for at, end in zip(found[1:], ends, strict=False))]
         if len(starts := list(dict.fromkeys(starts))) > 1:
             yield starts
@@ -235,7 +235,7 @@ _WHERE: Final = re.compile(
     r"\bhwloc-bind(?: +\S+:\S+)+|\bnumactl(?: +-\S+(?: +[\d,-]+)?)+|\btaskset(?: +-\S+)* +\S+|\blikwid-pin(?: +-\S+ +\S+)*"
     r"|\b(?:OMP_PLACES|OMP_PROC_BIND|GOMP_CPU_AFFINITY|KMP_AFFINITY|I_MPI_PIN\w*)[= ]\S+|--(?:map-by|bind-to|cpu-set|cpu-bind)[= ]\S+"
 )
-"""What a command line says of where its program runs, and its memory lies."""
+"""The words of a command line for the place of the program and its memory."""
 
 
 def same_but_place(commands: Sequence[Sequence[str]]) -> bool:

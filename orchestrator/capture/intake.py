@@ -24,7 +24,7 @@ from parsers.text import by_host, decode
 from parsers.units import number_value
 
 MACHINE: Final = DESCRIPTIONS | {"hwloc"}
-"""What is printed about a machine, not by a run: facts of the session."""
+"""Tools that describe a machine, not a run. Their output becomes facts of the session."""
 
 TABLE: Final = "table"
 
@@ -40,8 +40,10 @@ class IntakeOptions:
 
     tool: str | None = None  # None: guessed, text by text
     axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
-    settings: Mapping[str, str] = field(default_factory=dict)  # of every cell
-    columns: tuple[str, ...] = ()  # of the plain tables of the tool, one description for each form
+    settings: Mapping[str, str] = field(default_factory=dict)  # options for every cell
+    columns: tuple[
+        str, ...
+    ] = ()  # options for plain tables, per form of report
     # a report: beside these tables what tools themselves printed is read, of whatever tool
     whole: bool = False
     command: str = ""  # the command line that printed it, as it was typed
@@ -57,7 +59,7 @@ class Captured:
     parsed: Parsed
     tables: bool = False  # read as plain tables, not by the tool's own parser
     named: bool = True  # the user named this very file
-    host: str = ""  # whose lines these are, where several hosts printed into one file
+    host: str = ""  # the host of these lines, if several hosts printed into one file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +153,7 @@ def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
     known = [host for host, data in found.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
         return [("", source)]
-    return [  # a host without figures is said, and is no failure of the file
+    return [  # a host without figures is reported, but the file has not failed
         (
             host,
             replace(source, name=f"{source.name}, {host}", data=data, named=source.named and host in known),
@@ -168,7 +170,7 @@ def _known(text: str) -> bool:
 
 
 def _unread(part: Source, error: ParseError, which: str = "") -> Left:
-    reason = in_words(error) if part.named else str(error)  # a hint for each of a hundred files helps nobody
+    reason = in_words(error) if part.named else str(error)  # one hint per file would be too long
     return Left(name=part.name + which, reason=reason, failed=part.named)
 
 

@@ -33,7 +33,7 @@ from parsers.text import decode
 from parsers.units import number_value
 
 _MAIN: Final = ("rw", "bs", "iodepth", "numjobs", "mode", "W", "l", "threads", "array_size", "benchmark", "np", "target", "bytes", "test")  # fmt: skip
-"""Options that tell a person which cell it is, in the order in which they are said."""
+"""Options that describe a cell, in display order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ class Kept:
     known: int
     notes: tuple[str, ...]
     left: tuple[Left, ...]
-    machine: int = 0  # of the texts, those about a machine: no runs
-    described: bool = False  # what they say stands beside the runs now
+    machine: int = 0  # texts about the machine, not runs
+    described: bool = False  # the runs now appear next to this description
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class _Item:
     repeat: int | None
     added: tuple[str, ...]  # axes that the user named
     reading: Mapping[str, Any]
-    digest: str  # of the text, what was said of it, and the tool
+    digest: str  # user options and tool of the text
     before: str  # without the tool: what files have that an older pinsweep wrote
     heading: str  # above it in its text, "" if there is none
 
@@ -84,7 +84,7 @@ class _Part(NamedTuple):
 
     label: str
     data: bytes
-    above: bytes  # the part of `data` in which its command is looked for
+    above: bytes  # the part of `data` with its command
     parsed: Parsed
     reading: Mapping[str, Any]
     options: dict[str, Any]
@@ -107,7 +107,7 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
     facts, topology = _machine(machine, notes)
     described = bool(facts or topology)
     fresh: list[_Item] = []
-    if runs or (holds_runs and described):  # what describes a machine is of the runs beside it
+    if runs or (holds_runs and described):  # a machine description applies to the adjacent runs
         with create_result(path) as result:
             tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
             seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
@@ -331,7 +331,7 @@ def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
             notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] = 1
             for item, name in zip(parts, names, strict=True):
                 added = (*item.added, axis)
-                source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
+                source = " ".join(filter(None, (item.options.get("source"), name)))  # host → its part
                 if axis == "place":
                     named[item.digest] = replace(item, added=added, place=name)
                 else:

@@ -24,10 +24,10 @@ from typing import IO, Final, Protocol, cast
 from parsers.text import LARGEST, why_not_read
 
 LARGEST_ZIP: Final = 256 << 20
-"""Bytes of a zip, whose index stands at its end: it is read whole."""
+"""Size limit (bytes) of a zip. It is read completely, because its index is at the end."""
 
 LARGEST_ARCHIVE: Final = 1 << 30
-"""Bytes that one archive may decompress to, members that are no texts included."""
+"""Limit of bytes that one archive may decompress to, with members that are not texts."""
 
 MOST_MEMBERS: Final = 10_000
 """Members of one archive that are read: 2 s of CPU time, if each is a text without a result."""
@@ -48,7 +48,7 @@ class Source:
     data: bytes = b""
     problem: str = ""
     named: bool = True
-    missing: bool = False  # the name is no file that can be opened
+    missing: bool = False  # the name cannot be opened as a file
 
 
 class _TooLarge(Exception):

@@ -11,14 +11,14 @@ from parsers import DESCRIPTIONS, get_parser, parser_names, taken
 from parsers.text import number
 
 LONGEST: Final = 200_000
-"""Characters of a text in which tables are looked for: nobody types more."""
+"""Characters of a text to search for tables. Nobody types more."""
 
 _MOST: Final = 12
-"""Of so many forms of table it is found out whether they were read."""
+"""Number of table forms to check for missing figures."""
 
 _FEWEST_ROWS: Final = 3
 _ABOVE: Final = 20
-"""Lines above a table in which its tool is named."""
+"""Lines above a table that may name its tool."""
 
 _WIDEST: Final = 1000
 """Characters of a row."""
@@ -34,7 +34,7 @@ class Typed(NamedTuple):
     first: int  # lines, from 0; blank ones may lie between
     last: int
     columns: int
-    head: str  # the words above its first row; of what goes on behind a blank line, those of its beginning
+    head: str  # the words above its first row, and the first words after a blank line
 
 
 class Form(NamedTuple):

@@ -35,7 +35,7 @@ _SHAPE: Final = re.compile(r"([1-9]\d*):([1-9]\d*):([1-9]\d*)(?!\S)")  # Arm may
 class Request:
     """The arguments of `run` and `plan`. None and False mean that an option is absent."""
 
-    version: str  # of this pinsweep
+    version: str  # version of this pinsweep
     experiments: tuple[Path, ...] = ()
     output: Path | None = None
     nodes: str | None = None

@@ -26,10 +26,10 @@ from parsers.errors import PinsweepError, UserError
 
 EVERY: Final = "PINSWEEP_HOME_EVERY_S"
 IS_HOME: Final = "is-home"
-"""The file that lets the job remove its results here, because all of them were sent."""
+"""This file allows the job to remove its results here, because all results were sent."""
 _EVERY_S: Final = 30.0
 _SHARE: Final = 20  # sending takes at most one twentieth of the time
-_PATIENCE_S: Final = 60.0  # for a job that is being ended
+_PATIENCE_S: Final = 60.0  # limit for a job that must end
 
 
 class NotHome(PinsweepError):
@@ -49,7 +49,7 @@ class Home:
         self.local, self.home = local, home
         self._on_problem = on_problem
         self._problem = ""  # the last one that was reported
-        self._due_s = 0.0  # by the monotonic clock
+        self._due_s = 0.0  # monotonic clock
         self._every_s = float(os.environ.get(EVERY) or _EVERY_S)  # 0: after each run
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         # results that could not be read here and may hold more than the shared file: then the job removes nothing

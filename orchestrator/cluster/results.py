@@ -32,7 +32,7 @@ class Results:
     disturbed: int = 0  # among those done
     sessions: int = 0
     ended: bool = False  # the last session came to its end
-    started_utc: str = ""  # of the last session, by the host's clock
+    started_utc: str = ""  # last session, by the host's clock
     failure: str = ""  # "disk: exit status 1: fio: No space left on device"
     nothing: str = ""  # why no cell can run
     traits: Mapping[str, str] = field(default_factory=dict)  # "fio" → "3.33"

@@ -15,7 +15,7 @@ from orchestrator.cluster.engine import Engine, Host, Job, Submission, Unavailab
 from orchestrator.cluster.folder import Sweep
 from orchestrator.machine import planted
 
-PATIENCE_S: Final = 60.0  # for a controller that restarts
+PATIENCE_S: Final = 60.0  # limit for a controller restart
 GLANCE_S: Final = 10.0  # Slurm's default MessageTimeout
 _TIMEOUT_S: Final = 30.0
 _SETTLES_S: Final = 3.0  # until a job that was accepted without an answer is listed
@@ -26,7 +26,10 @@ _IN_FLIGHT: Final = 4
 _SITE_VARIABLE: Final = re.compile(
     "SBATCH_(ACCOUNT|CONSTRAINT|EXPORT|GET_USER_ENV|PARTITION|QOS|RESERVATION|TIMELIMIT|WCKEY)"
 )
-"""What a site or user sets for every job. Other variables change what is listed, and how many jobs run where."""
+"""Variables that a site or user sets for every job.
+
+Other variables change the listing, and the number and place of jobs.
+"""
 
 _UNKNOWN: Final = "Slurm did not answer and may have accepted the job: run the same command again"
 

@@ -60,7 +60,7 @@ class Ssh(Engine):
         }
 
     def submit(self, submissions: Iterable[Submission]) -> tuple[dict[str, str], dict[str, str]]:
-        # nothing stays here that could start a job later
+        # no file here may start a job later
         self._look()
         job_ids: dict[str, str] = {}
         refusals: dict[str, str] = {}

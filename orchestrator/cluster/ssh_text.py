@@ -81,7 +81,7 @@ def parse_look(name: str, rc: int | None, text: str, python: str = "") -> LookAn
 class FetchAnswer:
     """A host's answer to `fetch`."""
 
-    digest: str  # of its results; "none": it has none
+    digest: str  # checksum of its results, or "none"
     results: bytes | None  # None: unchanged
     logs: dict[str, bytes]  # number of a job → the end of its log
 

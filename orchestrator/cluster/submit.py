@@ -26,7 +26,7 @@ class View:
     """A sweep at one moment."""
 
     sweep: Sweep
-    states: tuple[State, ...]  # in the order of the hosts
+    states: tuple[State, ...]  # host order
     differences: tuple[Difference, ...] = ()
     nodes: Mapping[str, Host] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     nodes: Mapping[str, Host] = {}
     jobs: Mapping[str, Job] = {}
     try:
-        jobs = engine.jobs()  # before the results: a job that is over by now has sent them
+        jobs = engine.jobs()  # before the results, because a job that has ended by now has sent them
     except Unavailable as error:
         if patient:
             raise

@@ -14,7 +14,7 @@ FACTS: Final = {
     "bios_version": "firmware",
     "kernel": "kernel",
 }
-"""The facts of a session in which equal hosts may differ, with their names."""
+"""The facts of a session that may differ between equal hosts, with their names."""
 
 CLOCK: Final = "clock"
 _CLOCK_S: Final = 300.0
@@ -27,8 +27,8 @@ class Difference:
 
     hosts: tuple[str, ...]
     what: str  # "fio"
-    here: str  # "3.33"; "": they have none
-    others: str  # "3.36"; "": they have none
+    here: str  # "3.33", or "" without a version
+    others: str  # "3.36", or "" without a version
 
     @property
     def text(self) -> str:

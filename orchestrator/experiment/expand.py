@@ -44,7 +44,7 @@ _EXACT: Final = 2.0**53
 """Whole numbers up to it are exact as float."""
 
 FREE: Final = Option(kind="text", help="an axis of the experiment's own, for the command's placeholders")
-"""What an option is that a tool with `OPEN = True` does not know by name."""
+"""The Option for an unknown name of a tool with `OPEN = True`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _resolve_one(name: str, option: Option, raw: Any, numbers: Mapping[str, int]
     quantity = quantity_of(name, option, raw)
     values: tuple[Any, ...] = (raw,) if quantity is None else quantity.resolve(numbers)
     if quantity is not None and quantity.size and option.kind == "text":
-        # A bare number is elements to STREAM and bytes to fio: a size stays one by its suffix.
+        # STREAM reads a bare number as elements and fio as bytes, so a size needs its suffix
         values = tuple(size_text(int(v)) for v in values)
     return tuple(_normal(option, value) for value in values)
 

@@ -38,13 +38,13 @@ SAMPLE: Final[Mapping[str, int]] = {
     "memory": 128 * 1024**3,
     "memory_per_numa_node": 64 * 1024**3,
 }
-"""Every name there is, with what a common server answers: files are checked against it before a machine is known."""
+"""All names, with the values of a common server. A file is checked with these values if the machine is unknown."""
 
 BYTES: Final = frozenset({"L1", "L2", "L3", "LLC", "memory", "memory_per_numa_node"})
 """The names that are sizes; the others count things."""
 
 PERCENT_OF: Final[Mapping[str, str]] = {"threads": "pus", "numjobs": "pus", "np": "pus"}
-"""What a percentage, or `all`, is of, by the option's name: the PUs that this process may use."""
+"""The number that a percentage or `all` refers to, by option: the PUs that this process may use."""
 
 MAX_VALUES: Final = 10_000
 """Values in one range. More is almost certainly a typo (1..memory), not a sweep."""

@@ -32,7 +32,10 @@ WITHIN: Final = 0.025
 
 CONFIDENCE: Final = 0.99
 FEWEST: Final = 8
-"""Values that have an interval with CONFIDENCE: 1 - 2 / 2**8 is 99.2 %. Of fewer, from BASE on, it is their range."""
+"""Minimum number of values for an interval with CONFIDENCE: 1 - 2 / 2**8 is 99.2 %.
+
+From BASE values, the range is used.
+"""
 FEW_WITHIN: Final = WITHIN / 2
 """How far that may reach."""
 

@@ -24,7 +24,10 @@ from orchestrator.tools import Option, Problem, get_tool
 from parsers.errors import UserError, nearest
 
 MAX_CHECKED: Final = 5_000
-"""Cells of a sweep whose options are checked together at loading; the others at expansion."""
+"""Maximum number of cells per sweep whose options are checked together on load.
+
+Other cells are checked on expansion.
+"""
 
 PLACE_KEYS: Final = ("name", "cpus", "memory", "spread")
 AXES: Final = ("matrix", "zip")
@@ -264,7 +267,7 @@ def _depends(draft: Draft, name: str, raw: Any) -> bool:  # noqa: ANN401
 
 
 PHASES: Final[tuple[tuple[Callable[[Draft], None], ...], ...]] = ((_values, _places, _axes), (_zip, _exclude))
-"""The rules of a phase need what those of the phase before it have found right."""
+"""The rules by phase. A phase needs valid results of the earlier phase."""
 
 
 # --- the cells of one sweep ---

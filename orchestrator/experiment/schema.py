@@ -71,7 +71,7 @@ KEYS: Final[Mapping[str, tuple[str, list[Any]]]] = {
     "root": ("whether pinsweep runs as root", []),
     "program": ("a program with its version, or several", ["numactl", "numactl >= 2.0"]),
 }
-"""What an editor shows for each key, and how the key is written."""
+"""Description of each key for editors, and its syntax."""
 
 SWITCH: Final[Schema] = {"enum": [True, False, "on", "off", "yes", "no"]}
 FLAG: Final[Schema] = {"enum": [*SWITCH["enum"], 0, 1]}

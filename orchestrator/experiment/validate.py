@@ -107,7 +107,7 @@ _SIMPLE: Final = {
     "pattern": "{value} is not valid here",
     "not": "is not allowed here",
 }
-"""Keyword → what is wrong."""
+"""Keyword → description of the mistake."""
 
 
 def _type(names: str | list[str], value: object) -> str:

@@ -162,7 +162,7 @@ def read(
         _stop(path, None, f"{len(text)} characters are not an experiment", f"at most {MAX_CHARACTERS}")
     text = text.lstrip("\ufeff")
     try:
-        root = yaml.compose(text, yaml.BaseLoader)  # every plain scalar stays text
+        root = yaml.compose(text, yaml.BaseLoader)  # a plain scalar is text
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         mark = Mark(path=path, line=before.count("\n") + 1, column=error.position - before.rfind("\n"))
@@ -197,7 +197,7 @@ _SYNTAX: Final = (
     ("expected <block end>", "begins in another column than its block", "the lines of one block begin in one column"),
     ("that cannot start any token", "a sign that no value begins with", "put the text in quotes"),
 )  # fmt: skip
-"""What PyYAML writes, what is wrong, what to do."""
+"""PyYAML's message, the cause, and the next step."""
 
 
 def _describe_syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str]:
@@ -221,7 +221,7 @@ _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?[0-9
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff]")
 _BOOLS: Final = {"true": True, "false": False}
 SWITCHES: Final = {"on": True, "off": False, "yes": True, "no": False}
-"""Words that YAML 1.1 reads as truth values. They become bool; `is_switch_word` tells where one was written."""
+"""Words that YAML 1.1 reads as truth values. They become bool, and `is_switch_word` reports their positions."""
 _TRAPS: Final = (
     (r"|~|null", "has no value", 'if the text is meant: "{text}"'),
     (r"[-+]?0[0-9]+|0o[0-7]+", "{text} is octal to YAML 1.1 and decimal to YAML 1.2", '{number} for the number, "{text}" for the text'),
@@ -229,7 +229,7 @@ _TRAPS: Final = (
     (r"[-+]?\.(inf|nan)", "{text} is not a number that can be set", ""),
     (r"[-+]?[0-9]{19,}", "{text:.20} is too large a number", "in quotes it is a text"),  # more than 64 bits
 )  # fmt: skip
-"""Plain scalars that do not mean the same to every reader of YAML, what is wrong with them, and a hint."""
+"""Plain scalars with a different type in some YAML readers, the cause, and a hint."""
 
 _TYPES: Final[Mapping[type, str]] = {MappingNode: "map", SequenceNode: "seq", ScalarNode: "str"}
 
@@ -246,7 +246,7 @@ class _Reader:
         return Mark(path=self.document.path, line=node.start_mark.line + 1, column=node.start_mark.column + 1)
 
     def _read(self, node: Node, path: Path) -> Any:  # noqa: ANN401
-        if len(path) > MAX_DEPTH:  # an anchor inside itself has no end
+        if len(path) > MAX_DEPTH:  # an anchor in its own value never ends
             _stop(self.document.path, node.start_mark, f"nested more than {MAX_DEPTH} levels deep")
         self.document.marks[path] = self._mark(node)
         if len(self.document.marks) > MAX_NODES:

@@ -30,8 +30,8 @@ class Busy:
 
     pid: int
     name: str  # the kernel's: 15 bytes, and any characters that the process put there
-    share: float  # of one CPU; the sum of several threads
-    cpus: frozenset[int]  # where its running threads were last seen
+    share: float  # 1 is one CPU; sum over threads
+    cpus: frozenset[int]  # last CPU of its running threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Seen:
     started: int  # ticks after boot: a pid is used again
     ticks: int  # CPU time of all its threads
     threads: int
-    cpu: int  # where its first thread ran last
+    cpu: int  # last CPU of its first thread
 
 
 def busy_now(proc: Path = PROC, *, wait_s: float, spare: Collection[int] = ()) -> tuple[Busy, ...]:

@@ -24,7 +24,10 @@ TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 """Step of the times in /proc/stat and /proc/PID/stat."""
 
 MAX_CORES: Final = 16
-"""CPUs of a run whose core's throttle counter is read: each read costs 2 µs. Those of all packages are read."""
+"""Maximum number of CPUs with a read of the core's throttle counter, which costs 2 µs each.
+
+Package counters are all read.
+"""
 
 _SECTOR_BYTES: Final = 512  # in /proc/diskstats, for any device
 _CPU_SENSORS: Final = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
@@ -256,7 +259,7 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
         self._root = root
         # one for all: a new one would be most of a read's cost
         self._buffer = memoryview(bytearray(_MAX_BYTES))
-        self._files: dict[str, int] = {}  # what → descriptor
+        self._files: dict[str, int] = {}  # counter → descriptor
         self._cpu_files: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._machine_wide = self._open(self._everywhere())
 

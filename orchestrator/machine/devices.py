@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-SECTOR_BYTES: Final = 512  # sysfs counts sizes and starts in these, whatever the device's own sectors are
+SECTOR_BYTES: Final = 512  # sysfs counts sizes and starts in 512 B, with any sector size of the device
 
 IDENTIFYING: Final[Mapping[str, tuple[str, ...]]] = {
     "serial": ("device/serial", "serial"),
@@ -34,28 +34,28 @@ class Block:
 
     name: str  # the kernel's: sda1, nvme0n1, dm-0
     label: str = ""  # the name that a device-mapper device was given: vg0-root
-    disk: str = ""  # of a partition: its whole disk
+    disk: str = ""  # the whole disk of a partition
     holders: tuple[str, ...] = ()  # made of this device: RAID, LVM, bcache
-    slaves: tuple[str, ...] = ()  # what this device is made of
-    data: str = ""  # of a loop device: the device under it (number), its file (`file_key`), or UNKNOWN
+    slaves: tuple[str, ...] = ()  # the devices below this device
+    data: str = ""  # under a loop device: the device (number), the file (`file_key`), or UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
     """A line of /proc/self/mountinfo."""
 
-    number: str  # "0:45" where the file system has no device of its own: btrfs
+    number: str  # "0:45" if the file system has no device (btrfs)
     source: str
     point: str
     kind: str = ""  # "ext4"
-    options: tuple[str, ...] = ()  # of the mount, then of the file system; each once
+    options: tuple[str, ...] = ()  # options of the mount, then of the file system, without duplicates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """All block devices, and their users."""
 
-    blocks: Mapping[str, Block]  # by number
+    blocks: Mapping[str, Block]  # device number → device
     mounts: tuple[Mount, ...] = ()
     swaps: tuple[str, ...] = ()  # numbers of devices, and `file_key` of files; UNKNOWN
     nodes: Mapping[str, str] = field(default_factory=dict)
@@ -160,7 +160,7 @@ def same_data(number: str, system: System) -> tuple[str, ...]:
 def _claims(number: str, system: System) -> Iterator[str]:
     """Yield what uses this very device: mounts and swap."""
     for mount in system.mounts:
-        # a file system without a device of its own has a source; the source of the others may be an outdated name
+        # a file system without a device has only a source; for other file systems the source may be an outdated name
         source = system.nodes.get(mount.source) if mount.number.startswith("0:") else mount.number
         if source == number:
             yield f"{_name(number, system)} is mounted at {mount.point}"

@@ -20,7 +20,7 @@ from parsers.units import size_bytes, size_text
 class Fact:
     key: str
     words: str
-    line: str = ""  # of the page's header and of doctor; "": in none
+    line: str = ""  # header of the page and of doctor, or ""
     named: bool = False  # its words are before its value in that line
     held: bool = False  # it must be unchanged for a rerun to belong to that session
     hardware: bool = False  # it distinguishes kinds of machine; others may differ on a slow host among equals
@@ -59,7 +59,7 @@ FACTS: Final = (
     Fact(key="smt", words="SMT", line="Clocks", named=True, held=True, expected=True),
     Fact(key="thp", words="huge pages", line="Paging", named=True, held=True, expected=True),
     Fact(key="numa_balancing", words="NUMA balancing", line="Paging", named=True, held=True, expected=True),
-    Fact(key="page_cache", words="page cache", held=True),  # of a session: it is not the machine's
+    Fact(key="page_cache", words="page cache", held=True),  # fact of a session, not of the machine
     Fact(key="aslr", words="ASLR", line="Paging", named=True),
     Fact(key="clocksource", words="clock source"),
     Fact(key="mitigations", words="mitigations", held=True),
@@ -67,7 +67,7 @@ FACTS: Final = (
     Fact(key="nohz_full_cpus", words="tickless CPUs"),
     Fact(key="cpus_allowed", words="allowed CPUs"),
     Fact(key="mems_allowed", words="allowed memory nodes"),
-    Fact(key="scratch_file_system", words="scratch file system"),  # of a session, as the next one
+    Fact(key="scratch_file_system", words="scratch file system"),  # fact of a session, as the next one
     Fact(key="scratch_source", words="device or server of the scratch files"),
     Fact(key="environment", words="environment"),
     Fact(key="libc", words="C library"),
@@ -75,7 +75,7 @@ FACTS: Final = (
 
 
 MEMORY_SHARE: Final = 0.02
-"""Difference up to which two sizes of memory count as equal: kernels keep more or less of it for themselves."""
+"""Difference up to which two memory sizes are equal, because kernels reserve different amounts."""
 
 
 def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact, str, str]]:
@@ -120,7 +120,7 @@ def lines(facts: Mapping[str, Any], in_nodes: int | None = None) -> dict[str, st
             if whole and in_nodes and abs(in_nodes / whole - 1) > MEMORY_SHARE:
                 in_text = f" in all, {size_text(in_nodes)} in the NUMA nodes that the kernel lists"
                 parts[fact.line][-1] += in_text
-    if tuned := facts.get("tuned"):  # only of a session: a machine that was not tuned has no such fact
+    if tuned := facts.get("tuned"):  # only in a session, because an untuned machine lacks this fact
         parts["Clocks"].append(f"set by --tune: {tuned}")
     if facts.get("page_cache", "kept") != "kept":
         parts["Paging"].append(f"page cache {facts['page_cache']} (--drop-caches)")
@@ -130,7 +130,7 @@ def lines(facts: Mapping[str, Any], in_nodes: int | None = None) -> dict[str, st
 # --- links -------------------------------------------------------------------------------------------------
 
 PCIE_LINK: Final = "pcie_link_{disk}_bytes_per_s"
-"""The fact of an NVMe disk's link: what it moves at most in one direction, as it was negotiated."""
+"""The fact of an NVMe disk's link: peak in one direction, as negotiated."""
 
 
 def pcie_rate(transfers: float, width: int) -> float:

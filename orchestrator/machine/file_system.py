@@ -50,7 +50,7 @@ class FileSystem:
     point: str
     kind: str  # "ext4"
     source: str
-    options: tuple[str, ...] = ()  # of the mount and of the file system: "rw", "relatime", "discard"
+    options: tuple[str, ...] = ()  # options of the mount and the file system: "rw", "relatime", "discard"
     size_bytes: int = 0  # 0: not known (ramfs)
     free_bytes: int = 0  # as an ordinary user may use it
     encrypted: bool = False

@@ -32,7 +32,7 @@ def topology_from_xml(text: str, place: str = "topology") -> Topology:
 
     Raises UserError if the text is not XML, not hwloc's, or describes no PU.
     """
-    if entity := re.search(r"<!ENTITY\s+(\S+)", text):  # a topology needs none, and an attack does
+    if entity := re.search(r"<!ENTITY\s+(\S+)", text):  # a topology needs no entities, but an attack does
         raise UserError(place, f"declares the XML entity {entity[1]!r}", "remove it: a topology has none")
     try:
         root = ET.fromstring(text.lstrip("\ufeff \t\r\n"))
@@ -53,7 +53,7 @@ class _Object(NamedTuple):
     type: str
     element: ET.Element
     cpus: Cpus
-    near: Cpus  # of the nearest object around it with PUs: I/O objects have none
+    near: Cpus  # PUs of the nearest parent with PUs, because I/O objects have none
 
 
 def _objects(element: ET.Element, near: Cpus = frozenset()) -> Iterator[_Object]:
@@ -174,7 +174,7 @@ def _distances_v1(table: ET.Element, parent: ET.Element) -> dict[tuple[int, int]
     """Read hwloc 1.x's matrix, which is inside an object and counts in units of the local latency."""
     nodes = [_os_index(o) for o in parent.iter("object") if o.get("type") in NODES]
     if len(nodes) != int(table.get("nbobjs", "0")):
-        return {}  # of other objects
+        return {}  # sets of other objects
     base = float(table.get("latency_base", "1"))
     return _matrix(nodes, [round(float(v.get("value", "0")) * base) for v in table.findall("latency")])
 

@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.machine.kernel_files import read_word
 
 _ADDRESS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
-"""Of Ethernet: the address of an InfiniBand interface has the number of a queue in it, which changes."""
+"""Type of Ethernet. The address of an InfiniBand interface contains a queue number, which changes."""
 
 
 @functools.cache

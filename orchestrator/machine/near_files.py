@@ -19,7 +19,7 @@ def near_files(path: Path | str, endings: Sequence[str]) -> str:
         names = [name for name in sorted(os.listdir(missing.parent)) if name.rpartition(".")[2] in endings]  # noqa: PTH208
     except OSError:
         return ""
-    stems = {Path(name).stem: name for name in reversed(names)}  # with their endings all names are similar
+    stems = {Path(name).stem: name for name in reversed(names)}  # endings would make all names similar
     part_of = [name for name in names if len(stem) > 2 and stem in name]
     near = stems.get(stem) or stems.get(like(stem, stems)) or next(iter(part_of), "")
     return f"did you mean {str(missing.parent / near)!r}?" if near else ""

@@ -55,7 +55,7 @@ def reason(program: str) -> str:
     Owners and writers of the program, of its parent folders and of links count. In a sticky parent folder (/tmp), other
     users cannot move foreign files. In the program's folder, they can add files.
     """
-    path = Path(program).absolute()  # links and ".." stay
+    path = Path(program).absolute()  # links and ".." are not resolved
     near = {p for end in (path, path.resolve()) for p in (end, end.parent)}
     for step in _way(path):
         try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orchestrator.machine.facts import MemoryModule
 
 _MAX_BYTES: Final = 16 << 20  # hwloc's XML of 8192 PUs has 10 MB
-TIMEOUT_S: Final = 10.0  # with the devices lstopo takes 2 s on the largest machines
+TIMEOUT_S: Final = 10.0  # lstopo with devices takes 2 s on the largest machines
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
 VIRTUAL_BLOCK: Final = re.compile(r"(loop|ram|zram)\d+")
@@ -429,7 +429,7 @@ def memory_refusal(numactl: str) -> str:
 
 
 RESERVE_BYTES = 64 << 20
-"""What stays free on the scratch file system, however much a sweep needs."""
+"""Free space to leave on the scratch file system."""
 
 
 def free_bytes(folder: Path) -> int | None:
@@ -439,7 +439,7 @@ def free_bytes(folder: Path) -> int | None:
     while not folder.exists():
         folder = folder.parent
     usage = os.statvfs(folder)
-    if not usage.f_blocks:  # ramfs has no sizes
+    if not usage.f_blocks:  # ramfs has size 0
         return None
     free = usage.f_bavail * usage.f_frsize
     mount = file_system.file_system_of(folder)

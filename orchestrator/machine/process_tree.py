@@ -30,7 +30,7 @@ MAX_NAMED = 5
 PACE_S = 0.005
 
 Exited = Callable[[int, int, resource.struct_rusage], None]
-"""Gets the process id, the wait status and what the process used."""
+"""Callback with the process id, the wait status and the resource usage."""
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _PF_EXITING = 0x4
@@ -112,7 +112,7 @@ def end_descendants(
 
     Returns, as text, the processes that did not end within KILL_S, or EXIT_S while exiting.
     """
-    for pid in descendants(spare or ()):  # once: what a tool starts in order to clean up may do so
+    for pid in descendants(spare or ()):  # once, so that a tool may start processes to clean up
         _kill(pid, signal.SIGTERM)
         _kill(pid, signal.SIGCONT)  # a stopped process gets SIGTERM only then
     patience = time.monotonic() + GRACE_S

@@ -146,7 +146,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
         with stream:
             yield stream
         return
-    folder = _open_folder(real.parent)  # nobody can exchange a folder that is open, nor a file
+    folder = _open_folder(real.parent)  # nobody can replace an open folder or file
     try:
         handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=f"/proc/self/fd/{folder}")
         name = Path(name).name

@@ -17,7 +17,7 @@ from parsers.units import size_bytes
 EXAMPLE: Final = "two packages of ten cores: `pack:2 [numa] core:10 pu:1`"
 
 XML_HINT: Final = "`lstopo --of xml machine.xml` writes the form that is read"
-"""The next step for a user who has `lstopo`'s text for people."""
+"""The next step for a user with lstopo's console output."""
 
 _LEVEL: Final = re.compile(
     r"(?P<open>\[\s*)?(?P<type>[A-Za-z]\w*)(:(?P<count>0*[1-9]\d{0,5})(?!\d))?(\((?P<attributes>[^()]*)\))?(?P<close>\])?"
@@ -131,8 +131,8 @@ def _from_levels(levels: Sequence[_Level]) -> Topology:
     cores = next((sets(level) for level in levels if level.type == "core"), None)
     packages = next((sets(level) for level in levels if level.type == "package"), [])
     numa = [level for level in levels if level.type == "numa"]
-    # hwloc numbers all nodes in the order of the tree: those of one place follow each other,
-    # and come before those of the wider place that ends with it.
+    # hwloc numbers nodes in tree order. Nodes at one place are adjacent, and come before the nodes of the wider place
+    # that ends there.
     places = sorted(
         (
             ((i + 1) * (count // level.total), -level.total, order, level, cpus)

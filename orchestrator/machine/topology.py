@@ -25,7 +25,9 @@ class PU:
     core: int | None  # Core.index
     package: int | None  # Package.index
     numa_node: int | None  # the node Linux counts it to
-    kind: str = ""  # "performance" | "efficiency", or "kind 0" … from weak to strong; "" if all are alike
+    kind: str = (
+        ""  # "performance" | "efficiency", or "kind 0" … from weak to strong; "" if all cores are equal
+    )
     online: bool = True
     allowed: bool = True  # inside the cpuset and the affinity mask; never if offline
 
@@ -41,7 +43,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    index: int  # the operating system's, where every package has one of its own; else counted from 0
+    index: int  # the operating system's, if unique per package; otherwise counted from 0
     cpus: tuple[int, ...]
 
 
@@ -51,7 +53,7 @@ class NumaNode:
     cpus: tuple[int, ...]  # empty: memory only (CXL, HBM, GPU)
     near_cpus: tuple[int, ...]  # where it hangs in the tree; `cpus`, for an ordinary node
     memory_bytes: int | None  # 0: a node without memory; None: the description does not say
-    kind: str = ""  # of its memory, as hwloc has it: "DRAM", "HBM"; "" if it does not say
+    kind: str = ""  # memory type in hwloc: "DRAM", "HBM"; "" if unknown
     allowed: bool = True
 
     @property
@@ -68,7 +70,7 @@ class Cache:
     level: int
     kind: str  # "unified" | "data" | "instruction"
     size_bytes: int | None
-    cpus: tuple[int, ...]  # who shares it
+    cpus: tuple[int, ...]  # PUs that share it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ class Topology:
     """(from, to) → SLIT number, 10 is local. Not always symmetric; empty if unknown."""
     devices: tuple[Device, ...] = ()
     isolated: Cpus = frozenset()  # isolcpus=, or an isolated cpuset partition: the scheduler keeps off
-    memory_limit_bytes: int | None = None  # of the cgroups of this process; None: there is none
+    memory_limit_bytes: int | None = None  # limit of this process's cgroups, or None
     problem: str = ""  # why hwloc's description is missing, if lstopo is installed
 
     @cached_property

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 NO_HOME = Path("/nonexistent")
-"""The home of users that have none, as in Debian: no such folder exists."""
+"""The home of users without a home, as in Debian. The folder does not exist."""
 
 
 def config_folder() -> Path:

@@ -95,7 +95,7 @@ def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
         raise UserError("--allow-write", f"{path}: {error.strerror}", _NODE_HINT) from error
     try:
         number, node = _block_device(real, path, kernel)
-        with contextlib.suppress(OSError):  # an imagined machine has no such folder
+        with contextlib.suppress(OSError):  # an imagined machine lacks this folder
             if why := other_writers(Path(real).parent):
                 raise _refusal(f"another user could exchange {path}: {why}", _NODE_HINT)
         _refuse_used(number, node, path, kernel)
@@ -228,7 +228,7 @@ def _linked(folder: Path) -> tuple[str, ...]:
     """Return the numbers of the devices that a sysfs folder links to, or names for devices without a number."""
     try:
         entries = sorted(folder.iterdir())
-    except FileNotFoundError:  # the device has just gone, or has no such folder
+    except FileNotFoundError:  # the device was just removed, or lacks this folder
         return ()
     return tuple(_text(entry / "dev") or entry.name for entry in entries)
 
