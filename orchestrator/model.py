@@ -254,10 +254,8 @@ class PlannedRun:
     placement: Placement | None
     timeout_s: float
     nominal_s: float  # wall time of the process, by the tool's own reckoning
-    estimate_s: (
-        float  # corrected by earlier runs; for a cell without runs and estimate: the limit; otherwise 0
-    )
-    # of a cell that never ran and of which nobody says how long it takes: what it may take; else 0
+    estimate_s: float  # the nominal time, corrected by earlier runs
+    # time limit of a cell without earlier runs and without an estimate; otherwise 0
     guessed_at_most_s: float = 0.0
     program: str  # name of the program in Session.programs
     files: Mapping[str, str] = field(default_factory=dict)

@@ -41,9 +41,7 @@ class IntakeOptions:
     tool: str | None = None  # None: guessed, text by text
     axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
     settings: Mapping[str, str] = field(default_factory=dict)  # options for every cell
-    columns: tuple[
-        str, ...
-    ] = ()  # options for plain tables, per form of report
+    columns: tuple[str, ...] = ()  # options for plain tables, per form of report
     # a report: beside these tables what tools themselves printed is read, of whatever tool
     whole: bool = False
     command: str = ""  # the command line that printed it, as it was typed

@@ -63,7 +63,7 @@ class _Item:
     repeat: int | None
     added: tuple[str, ...]  # axes that the user named
     reading: Mapping[str, Any]
-    digest: str  # user options and tool of the text
+    digest: str  # of the text, the user's options and the tool
     before: str  # without the tool: what files have that an older pinsweep wrote
     heading: str  # above it in its text, "" if there is none
 

@@ -116,7 +116,7 @@ def read(folder: Path) -> Sweep:
         if raw["schema"] != SCHEMA:
             raise UserError(str(path), f"has schema {raw['schema']}", "use the pinsweep that wrote it")
         return _from_json(raw, folder)
-    except UserError as error:  # node set of the hosts
+    except UserError as error:  # invalid hosts
         raise UserError(str(path), error.cause, error.hint) from None
     except OSError as error:
         show = f"pinsweep show {shlex.quote(str(folder))}, or " if folder.is_file() else ""

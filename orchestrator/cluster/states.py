@@ -92,7 +92,7 @@ def state_of(
     if (is_silent or not jobs_known) and (log is None or log.rc is None):
         return make(word="unknown", reason=problem)
     if job and log and int(log.job) < int(job.id):
-        log = None  # reason of an earlier job
+        log = None  # the log of an earlier job
     never_began = f"job {log.job} never began: {log.never_began}" if log and log.never_began else ""
     if never_began and problem:
         return make(word="skipped", reason=f"{problem}; {never_began}; {_MENDED}")

@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.machine.kernel_files import read_word
 
 _ADDRESS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
-"""Type of Ethernet. The address of an InfiniBand interface contains a queue number, which changes."""
+"""An Ethernet address. The address of an InfiniBand interface contains a queue number, which changes."""
 
 
 @functools.cache

@@ -57,7 +57,7 @@ def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
     packages: dict[Cpus, int] = {}
     for cpu in online:
         number = files.get(f"{CPU}/cpu{cpu}/topology/physical_package_id")
-        if number is not None:  # some Arm guests have no package: one package then
+        if number is not None:  # some Arm guests have no package number: one package then
             packages[group(cpu, "package_cpus_list", "core_siblings_list")] = int(number)
     inner = {group(cpu, name) for cpu in online for name in ("die_cpus_list", "cluster_cpus_list")}
     nodes, distances = _nodes(files, online)

@@ -25,9 +25,7 @@ class PU:
     core: int | None  # Core.index
     package: int | None  # Package.index
     numa_node: int | None  # the node Linux counts it to
-    kind: str = (
-        ""  # "performance" | "efficiency", or "kind 0" … from weak to strong; "" if all cores are equal
-    )
+    kind: str = ""  # "performance" | "efficiency", or "kind 0" … from weak to strong; "" if all equal
     online: bool = True
     allowed: bool = True  # inside the cpuset and the affinity mask; never if offline
 

@@ -59,5 +59,5 @@ class Waiting:
             return
         self._on = cpuset
         for thread in map(int, os.listdir("/proc/self/task")):  # noqa: PTH208 (numbers, not paths)
-            with contextlib.suppress(OSError):  # it ended meanwhile, or none of these CPUs is left to us
+            with contextlib.suppress(OSError):  # the process has ended, or the cpuset has none of these CPUs
                 os.sched_setaffinity(thread, cpuset)

@@ -25,7 +25,7 @@ from orchestrator.placement.memory import group_with_memory, memory_only, neares
 from orchestrator.placement.selectors import NUMBERED_PAIRS, PAIRS, Selector, Selectors, Unplaceable, listed
 
 Threads = int | Literal["cores"] | None
-"""How many PUs a process gets: so many, one of each core of the selection, or all of it."""
+"""PUs per process: a number, one per core of the selection, or all."""
 
 # --- from words to PUs ---
 
@@ -188,7 +188,7 @@ def _numbered(kind: str, numbers: Iterable[int], topology: Topology) -> tuple[in
             known = format_cpulist(objects)
             raise Unplaceable(f"there is no {kind} {number}: this machine has {kind} {known}")
         cpus = objects[number]
-        if not cpus:  # only NUMA nodes can have none
+        if not cpus:  # only NUMA nodes can lack PUs
             known = format_cpulist(n for n, cpus in objects.items() if cpus)
             raise Unplaceable(f"numa_node {number} has no CPUs; nodes with CPUs: {known}")
         allowed = topology.allowed_cpus.intersection(cpus)
@@ -211,7 +211,7 @@ def _why_not(cpus: Iterable[int], topology: Topology) -> str:
 
 def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
     devices = [device for device in topology.devices if device.name == selector.device] or [
-        device  # of a partition: nvme0n1p2, sda1
+        device  # a partition: nvme0n1p2, sda1
         for device in topology.devices
         if device.kind == "block" and re.fullmatch(rf"{re.escape(device.name)}p?\d+", selector.device)
     ]

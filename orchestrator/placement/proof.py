@@ -28,11 +28,10 @@ from orchestrator.machine.process_tree import children
 from orchestrator.model import Group, Placement
 
 WATCHDOG: Final = "sweep-watchdog"
-"""The name of the watchdog, and for a moment of what it has started: a process begins its program a little before it
-has that program's name."""
+"""The name of the watchdog. A new process has this name for a moment, before its program sets another name."""
 
 STARTING: Final = frozenset({WATCHDOG, "numactl"})
-"""Who has not become the tool yet."""
+"""Processes that have not become the tool yet."""
 
 _MPI_LAUNCHERS = """
 mpirun mpirun.openmpi mpirun.mpich mpiexec mpiexec.openmpi mpiexec.mpich mpiexec.hydra hydra_pmi_proxy hydra_bstrap_pr
@@ -47,14 +46,14 @@ PAGES_UP_TO_BYTES: Final = 64 << 20
 """Pages per node are counted only in processes up to this size: the kernel walks all page tables for it."""
 
 LAST_CPUS: Final = 32
-"""Of how many threads of a process the last CPU is read; the mask is read of all."""
+"""Maximum number of threads per process with a read of the last CPU. The mask is read for all threads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
     tid: int
     cpus: frozenset[int]  # its affinity mask
-    last_cpu: int | None  # where it last ran
+    last_cpu: int | None  # last CPU of the thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ class Process:
     pid: int
     name: str
     threads: tuple[Thread, ...]
-    mems_allowed: frozenset[int]  # by its cpuset; a memory policy does not change it
+    mems_allowed: frozenset[int]  # nodes in its cpuset; a memory policy does not change them
     policy: str = ""  # "default", "bind:0", "interleave:0-1"; "" where the kernel does not say (no NUMA)
     pages: Mapping[int, int] = field(default_factory=dict)  # NUMA node → pages; {} if the process is too big
     rank: int | None = None

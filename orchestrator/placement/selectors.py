@@ -44,7 +44,7 @@ class Selector:
     """One selector. Examples of `kind` are "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
 
     kind: str
-    numbers: tuple[int, ...] = ()  # in the order written
+    numbers: tuple[int, ...] = ()  # written order
     device: str = ""
 
     def __str__(self) -> str:

@@ -11,10 +11,10 @@ from orchestrator.model import Plan, PlannedRun
 START_S: Final = 60.0
 """Before the first run and after the last: imports, reading the machine, compiling the kernels, and on a shared file system all of that
 slowly."""
-RUN_S: Final = 0.5  # of each run: files that are made and removed, looks at its threads, the commit
-FILL_BYTES_PER_S: Final = 100e6  # of scratch files
+RUN_S: Final = 0.5  # per run: make and remove files, look at threads, commit
+FILL_BYTES_PER_S: Final = 100e6  # write rate of scratch files
 SLACK: Final = 3.0
-"""What an estimate may be off by, disturbed runs that are repeated included."""
+"""Factor between estimate and limit, with repeats of disturbed runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def duration(plan: Plan) -> Duration:
 
 
 def _at_most(run: PlannedRun) -> float:
-    spoilt = sum(write.size_bytes for write in run.writes if write.spoils)  # filled anew for the next one
+    spoilt = sum(write.size_bytes for write in run.writes if write.spoils)  # filled again for the next run
     return (
         min(run.timeout_s, SLACK * max(run.estimate_s, run.guessed_at_most_s))
         + RUN_S

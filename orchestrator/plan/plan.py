@@ -42,7 +42,7 @@ LONGEST_COMMAND = 1 << 20
 
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_FLOOR_S = 60.0
-"""A run without a `timeout` of its own is ended after a minute and 4 × its estimate, on slow hardware where that is another."""
+"""Timeout of a run without `timeout`: one minute and 4 × its estimate, because hardware may be slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Machine:
     site: Site
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
     free_scratch_bytes: Callable[[], int | None] = lambda: None
-    limits: str = ""  # of the cgroups of this process, "memory 200 MiB"; "" if there is none
+    limits: str = ""  # limit of this process's cgroups, "memory 200 MiB", or ""
     kept_cores: str = (
         ""  # why PUs that this process may not use are not lacking; "": they are, or none is missing
     )

@@ -30,10 +30,10 @@ class PlanOptions:
     strict: bool = False
     only: tuple[str, ...] = ()  # names of sweeps
     cells: tuple[str, ...] = ()  # "AXIS=VALUE[,VALUE]", each: only cells that have one of the values
-    repeats: int | str | None = None  # in the place of what the experiments say: a number, or "auto"
+    repeats: int | str | None = None  # replaces the experiments' value: a number, or "auto"
     warm_up: bool = True  # a run of each program comes before all others
     unpinned: bool = False  # no cell gets a placement, and each is called so
-    as_new: bool = False  # what the result file holds measured in another way begins cells of its own
+    as_new: bool = False  # runs in another setting than the stored cells begin new cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

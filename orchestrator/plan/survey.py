@@ -28,10 +28,10 @@ from parsers.errors import UserError
 
 SCRATCH_ROOT = "pinsweep-scratch"
 SCRATCH_MARKER = ".pinsweep-scratch"
-"""The file in a scratch folder that says whose it is; locked while a sweep uses the folder."""
+"""The file in a scratch folder that names its owner. A sweep locks the file while it uses the folder."""
 SCRATCH_MACHINE = "machine"
 """The word before the machine in that file."""
-LONGEST_NAME = 100  # of a folder or file made of experiments' names; file systems take 255 bytes
+LONGEST_NAME = 100  # limit of a file name from experiment names; file systems allow 255 bytes
 
 
 def survey(

@@ -64,7 +64,7 @@ def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> No
     cells, overhead = _read()
     planned = {run.cell.point_id: run for run in runs}
     for point_id, seconds in walls.items():
-        cells.pop(point_id, None)  # the newest stand last
+        cells.pop(point_id, None)  # newest last
         cells[point_id] = round(statistics.median(seconds), 3)
         run = planned[point_id]
         kept = overhead.setdefault(run.tool, [])

@@ -20,7 +20,7 @@ TOO_LONG_S = 10.0
 def warm_ups(runs: Iterable[PlannedRun], sweeps: Mapping[str, Sweep]) -> tuple[PlannedRun, ...]:
     """Return the warm-up of each program with pending runs, in the order of the first runs."""
     shortest: dict[Hashable, PlannedRun] = {}
-    cells: dict[Hashable, PlannedRun] = {}  # the repeats of a cell are alike
+    cells: dict[Hashable, PlannedRun] = {}  # repeats of a cell are equal
     for run in runs:
         cells.setdefault((run.cell.point_id, run.program), run)
     for run in cells.values():

@@ -26,10 +26,13 @@ _COMPILE_TIMEOUT_S = 120.0
 
 _HERE = Path(__file__).resolve().parents[1]
 _CPUINFO = Path("/proc/cpuinfo")
-_NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",)}  # clang has no -march=native on Arm
+_NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",)}  # clang lacks -march=native on Arm
 
 OPTIONS: Final = ("-O3", "-ffp-contract=off", "-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror")
-"""For every compiler and CPU. No contraction to fused multiply-adds: the check of the results rounds twice too."""
+"""Options for every compiler and CPU.
+
+Fused multiply-adds are off, because the check of the results rounds both operations.
+"""
 
 # What /proc/cpuinfo says of the CPU's kind (x86; Arm), as opposed to its clock or its number.
 _CPU_KEYS = (
@@ -144,7 +147,7 @@ _MISSING: Final = (
     (r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", _INSTALL_OPENMP),
     (r"fatal error: '?\w+(/\w+)*\.h|crt1\.o|-lc\b|-lm\b", _INSTALL_GCC),
 )
-"""What the first error of a compiler looks like → what to install."""
+"""First error of a compiler (pattern) → the package to install."""
 
 
 def _compile(source: Path, argv: list[str]) -> None:

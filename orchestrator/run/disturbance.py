@@ -19,13 +19,13 @@ from orchestrator.machine.cpulist import named_cpus
 from parsers.units import size_text
 
 FOREIGN_SHARE: Final = 0.01
-"""Of the run's time, on one CPU."""
+"""Fraction of the run's time, on one CPU."""
 
 BACKGROUND_SHARE: Final = 0.001
-"""What the kernel itself may use of each further CPU of a run: threads of its own, wherever they must run."""
+"""Fraction of each further CPU of a run that the kernel's threads may use."""
 
 NEIGHBOUR_SHARE: Final = 0.05
-"""Of all other CPUs of the memory node."""
+"""Fraction of all other CPUs of the memory node."""
 
 NEIGHBOUR_MOST: Final = 0.5
 """… and never more than this part of one CPU: where a node has many CPUs, few of them use up its bandwidth."""
@@ -35,32 +35,35 @@ QUOTA_SHARE: Final = 0.01
 
 STARVED_SHARE: Final = 0.10
 STARVED_LEAST_S: Final = 0.1
-"""What a start may take: a program that is read from a disk, a launcher."""
+"""Seconds that a start may take, in which a program is read from a disk or a launcher runs."""
 
 DISK_SHARE: Final = 0.05
 DISK_LEAST_B_S: Final = 1e6
 DISK_OWN_BYTES: Final = 1 << 16
 """A run that moved less worked in the page cache, and no disk disturbs it."""
 JOURNAL_BYTES: Final = 16 << 10
-"""What a file system may write next to each block of a run: descriptor, inode, bitmap and commit of its journal."""
+"""Bytes that a file system may write per block of a run: descriptor, inode, bitmap and journal commit."""
 
 IRQ_SHARE: Final = 0.01
-"""Of the time of the run's CPUs."""
+"""Fraction of the time of the run's CPUs."""
 IRQ_TIMES: Final = 3.0
-"""… and so many times what the cell's earlier runs had."""
+"""Factor to the fraction in the cell's earlier runs."""
 IRQ_BURST: Final = 4
 IRQ_LEAST_RUNS: Final = 3
-"""Earlier runs that tell what is usual."""
+"""Number of earlier runs for the usual fraction."""
 
 LATE_SHARE: Final = 0.10
 LATE_LEAST_S: Final = 0.5
-"""What a busy machine may keep pinsweep waiting before and after a run: hundredths of it may hide in FOREIGN_SHARE."""
+"""Seconds that a busy machine may delay pinsweep before and after a run.
+
+A few hundredths of them may hide in FOREIGN_SHARE.
+"""
 
 FEW_TICKS: Final = 3 * TICK_S
-"""/proc/stat counts in steps of TICK_S: less than three of them may be none."""
+"""/proc/stat counts in steps of TICK_S, so less than three steps may be zero."""
 
 UNSEEN_SHARE: Final = 0.1
-"""Of one CPU: what others may have of a run, unseen, if it is long enough to be judged."""
+"""Fraction of one CPU that other processes may use undetected, if the run is long enough."""
 
 SIGMAS: Final = 3.0
 STORAGE_BYTES: Final = 1 << 20
@@ -82,15 +85,15 @@ class Watched:
     user_s: float
     system_s: float
     span_s: float = 0.0  # until all that it had left behind had ended, too; 0: not known
-    stops: int = 0  # how often somebody made it stop (SIGSTOP) …
+    stops: int = 0  # number of stops of its processes (SIGSTOP)
     stopped_s: float = 0.0  # … and for how long in all
-    cpus: tuple[int, ...] = ()  # its own; (): it was not placed, and only what is machine-wide counts
+    cpus: tuple[int, ...] = ()  # CPUs of the run; () without a placement: only machine-wide rules apply
     neighbours: tuple[int, ...] = ()  # the other CPUs of the memory nodes that it uses
     memory_bound: bool = False  # does it measure what neighbours use up?
     computing: int = 0  # threads that compute from start to end; 0: it may wait
-    disks: Mapping[str, str] = field(default_factory=dict)  # "major:minor" → name: what it reads or writes
+    disks: Mapping[str, str] = field(default_factory=dict)  # "major:minor" → name of each disk that it uses
     unit_bytes: int = 0
-    """What it writes to a file system there at once; 0: nothing. What the file system writes for it is counted as nobody's."""
+    """Bytes per write to a file system on these disks, or 0. The counters assign its journal writes to no process."""
     usual_irq: tuple[float, ...] = ()
     """Shares of the CPUs' time that interrupts had in the cell's earlier runs."""
 
@@ -139,7 +142,7 @@ def is_too_short(elapsed_s: float, cpus: int) -> bool:
     return 0 < elapsed_s < FEW_TICKS * math.sqrt(cpus) / UNSEEN_SHARE
 
 
-def _stopped(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are called alike)
+def _stopped(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (all rules have this signature)
     """Check for a stop of the run or of its processes."""
     if not run.stops:
         return ""
@@ -289,7 +292,7 @@ def reasons(changes: Changes, run: Watched) -> tuple[Reason, ...]:
     return tuple(Reason(name, text) for name, rule in RULES.items() if (text := rule(changes, run)))
 
 
-# --- what is kept ---
+# --- the record ---
 
 
 def stored(changes: Changes, run: Watched, matches: tuple[Reason, ...]) -> dict[str, Any]:
@@ -331,7 +334,7 @@ _TAKEN: Final = ("foreign_s", "steal_s", "quota_s", "stopped_s")
 """Counters of the time that a run lost to others. Interrupts are the machine's own, and neighbours take bandwidth, not time."""
 
 _NEIGHBOURS: Final = 0.1
-"""What a second of the neighbours counts for."""
+"""Weight of one second of the neighbours."""
 
 
 def taken(counters: Mapping[str, Any]) -> float:
@@ -348,7 +351,7 @@ def taken(counters: Mapping[str, Any]) -> float:
 
 
 _BY_OTHERS: Final = frozenset({"foreign", "steal", "neighbour", "quota", "starved"})
-"""Rules whose disturbance `taken` counts."""
+"""Rules with a disturbance that `taken` counts."""
 
 LEAST_USUAL: Final = 0.01
 _LEAST_RUNS: Final = 8

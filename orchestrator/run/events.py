@@ -110,11 +110,11 @@ class Summary:
 
     counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call, by their last attempt
     repeated: int = 0  # attempts that were disturbed, and that another attempt was to follow
-    unrepeated: set[tuple[str, int]] = field(default_factory=set)  # runs whose next attempt is still to come
+    unrepeated: set[tuple[str, int]] = field(default_factory=set)  # runs with a further attempt to come
     shared: float = 0.0  # share of a run's time that others take all the time, if that is much
     allow_misplaced: bool = False
     done_before: int = 0
-    disturbed_before: int = 0  # of these: at every attempt, and left as they are
+    disturbed_before: int = 0  # disturbed at every attempt, not started again
     failed_before: int = 0  # left as they are: no retry was requested
     walls: dict[str, list[float]] = field(default_factory=dict)  # point_id → wall seconds of its ok runs
     stopped: bool = False

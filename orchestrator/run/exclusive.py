@@ -31,10 +31,13 @@ from parsers.errors import UserError
 
 FOLDER_VARIABLE: Final = "PINSWEEP_RUNTIME_DIR"
 FOLDERS: Final = (Path("/run/lock/pinsweep"), Path("/dev/shm/pinsweep"))
-"""Where all users of a machine see each other; the first that is usable. Some distributions reserve /run/lock for root."""
+"""Folders that all users of a machine share.
+
+The first usable folder is used, because some systems reserve /run/lock for root.
+"""
 
 LOOK_EVERY_S = 1.0
-_MAX_BYTES: Final = 64 << 10  # of a record: the PUs of a machine of 4096 are 1 KiB
+_MAX_BYTES: Final = 64 << 10  # size of a record: 4096 PUs take 1 KiB
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 

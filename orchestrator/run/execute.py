@@ -37,7 +37,7 @@ from parsers.measurement import Parsed
 
 DROP_CACHES: Final = Path("/proc/sys/vm/drop_caches")
 MAX_LOG_BYTES: Final = 8 << 20
-"""Of all logs of a run together: 300 000 lines of fio's logs of each I/O. Each log has its share."""
+"""Limit for all logs of a run: 300 000 lines of fio's logs per I/O. Each log has an equal share."""
 
 
 class Sink(Protocol):
@@ -113,7 +113,7 @@ class _Sweep:
     order: Iterator[int]
     shared_scratch: frozenset[str]  # files that later rounds may need
     progress: Progress = field(default_factory=Progress)
-    begun: float = 0.0  # when the last run had what it needs
+    begun: float = 0.0  # time when the last run was ready to start
 
     def round(self, tries: Sequence[tuple[PlannedRun, Tried]]) -> list[tuple[PlannedRun, Tried]]:
         """Start each run once. Return the disturbed runs to start again, with their attempts."""
@@ -216,7 +216,7 @@ class _Sweep:
         """Make the files of a run. Raises Stopped, PinsweepError."""
         self.begun = time.monotonic()
         if run.scratch:
-            self.waiting.move_to(())  # what is written is cached where the writer is
+            self.waiting.move_to(())  # Linux caches written data on the writer's NUMA node
         self.scratch.prepare(run.scratch, self.stop)
         if self.drop_caches and (run.writes or run.reads or any(file.text is None for file in run.scratch)):
             drop_page_cache()

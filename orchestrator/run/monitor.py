@@ -23,7 +23,7 @@ from orchestrator.tools import get_tool
 
 LOOKED_SHARE: Final = 0.5
 LOOKED_MIN_S: Final = 0.1
-"""For so long of its time a run is looked at before its threads are said to be too few: they may start late."""
+"""Fraction of a run's time that looks must cover to report too few threads, because threads may start late."""
 
 
 class PlacementMonitor:
@@ -39,7 +39,7 @@ class PlacementMonitor:
         if threads == "cores" and run.placement:
             threads = len(run.placement.groups[0].cpus)
         self._threads = threads if isinstance(threads, int) else 1
-        self._max_threads = 0  # of all looks
+        self._max_threads = 0  # in all looks
         self._begun = self._looked = 0.0  # the first look and the last one
         self._settled = False
         self._allowed: frozenset[int] | None = None  # PUs that the cpuset had at the end

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from parsers.measurement import Parsed
 
 Attempts = Mapping[tuple[str, int], Tried]
-"""(point_id, repeat) → what was tried so far: see ResultFile.attempts."""
+"""(point_id, repeat) → earlier attempts, from ResultFile.attempts."""
 
 NEVER = Tried(attempts=0, status="")
 
@@ -39,7 +39,7 @@ class Pending:
 
     todo: list[PlannedRun]  # disturbed runs after all others
     done: int
-    disturbed: int  # of these: at every attempt, and not started again
+    disturbed: int  # disturbed at every attempt, not started again
     failed: int  # not started again
 
 

@@ -23,12 +23,14 @@ from orchestrator.run.watchdog_process import Answer, Broken, Ended, Killed, Ref
 from parsers.text import LARGEST, PRINT_LESS
 
 EARLY_GAPS_S = (0.008, 0.008, 0.016, 0.032, 0.064)
-"""When a tool is looked at first, from look to look, until it is there: for the proof of runs that do not live for the later
-looks. numactl takes 1 to 2 ms to become the tool."""
+"""Seconds from look to look at the start, until the tool exists. Short runs are proved by these looks.
+
+numactl takes 1 to 2 ms to become the tool.
+"""
 
 LOOK_EVERY_S = 0.12
 LOOKS = 12
-"""When it is looked at later: tools are still starting then, and what is seen is settled within a second or two."""
+"""Number of later looks, LOOK_EVERY_S (seconds) apart. Tools are still starting then, but settle within a second or two."""
 
 OUTPUT_LIMIT_BYTES = LARGEST
 """What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""
@@ -65,7 +67,7 @@ class Stop:
         for number, handler in (
             (signal.SIGINT, self._note),
             (signal.SIGTERM, self._note),
-            (signal.SIGHUP, _go_on),  # what is ignored would be ignored by the tool, too
+            (signal.SIGHUP, _go_on),  # the tool would inherit an ignored signal
         ):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background job
                 self._before[number] = signal.signal(number, handler)
@@ -284,7 +286,7 @@ def _came_to_all(answer: Ended, stop: Stop) -> bool:
 
 
 _BY_SIGNAL: Final = frozenset(sign for n in (signal.SIGINT, signal.SIGTERM) for sign in (-n, 128 + n))
-"""Exit codes of a tool that such a signal ended, and of a shell around it."""
+"""Exit codes of a tool that such a signal ended, and of a shell around the tool."""
 
 
 def _size(output: int) -> int:

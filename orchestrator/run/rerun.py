@@ -90,8 +90,8 @@ class Rerun:
     interleaved: frozenset[int]  # indexes into `pairs`: both sides are measured, in turns
     not_repeatable: Mapping[int, str]  # index → why it cannot be measured again
     why_only_b: str  # why A is not measured again; "" if all pairs are interleaved
-    runs: tuple[tuple[Output, PlannedRun], ...]  # in the order in which they start
-    outputs: Mapping[Output, Prepared]  # what the fresh file of each will record
+    runs: tuple[tuple[Output, PlannedRun], ...]  # start order
+    outputs: Mapping[Output, Prepared]  # the session that each fresh file will record
     scratch: Path
     seed: int
     warm_ups: tuple[tuple[Output, PlannedRun], ...] = ()  # before all runs
@@ -198,8 +198,8 @@ class _Source:
     session: Session  # the last one
     measured: tuple[Session, ...]  # the sessions of the cells
     cells: Mapping[str, StoredCell]
-    experiments: Mapping[str, Experiment]  # of the cells, by checksum; none of captured output
-    conditions: tuple[Conditions, ...]  # of the cells
+    experiments: Mapping[str, Experiment]  # experiments of the cells, by checksum; empty for captured output
+    conditions: tuple[Conditions, ...]  # measuring conditions of the cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

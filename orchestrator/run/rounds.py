@@ -57,7 +57,7 @@ def next_round(
     disturbed, because a later run may be undisturbed.
     """
     first, last = _first_runs(plan), _last_repeats(attempts)
-    once = dataclasses.replace(rules, retry_failed=False)  # a repeated failure is no reason to wait
+    once = dataclasses.replace(rules, retry_failed=False)  # do not wait for a repeated failure
     waiting = {run.cell.point_id for run in plan.runs if is_pending(attempts.get(run.key, NEVER), once)}
     disturbed = {cell for (cell, _), tried in attempts.items() if tried.status == "disturbed"}
 

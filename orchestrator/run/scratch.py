@@ -40,7 +40,7 @@ MARKER_TEXT = "This folder was made by pinsweep, which removes it with all that 
 
 _CHUNK_BYTES = 8 << 20
 _PATIENCE_S = 1.0
-"""How long a folder may be somebody's before that is told: who was killed has it until all has been removed."""
+"""Seconds to wait for a folder before a message, because the removal for a killed pinsweep takes time."""
 
 
 class Stopped(Exception):
@@ -180,7 +180,7 @@ def _is_whole(path: Path, file: ScratchFile) -> bool:
             return False
         try:  # trimmed, or allocated and never written: read as zeros without asking the device
             return os.lseek(opened.fileno(), 0, os.SEEK_HOLE) == file.size_bytes
-        except OSError:  # a file system that does not tell
+        except OSError:  # the file system cannot report holes
             return True
 
 
@@ -348,7 +348,7 @@ def _remove_orphaned(path: Path) -> None:
         refuse_shared(path)
         if not _is_ours(path) or not is_of_this_machine(path / SCRATCH_MARKER):
             return
-        # the kernel may still be closing what the other one had open
+        # the kernel may still be closing files of the other process
         lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
         if lock is not None:
             try:

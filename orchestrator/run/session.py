@@ -123,7 +123,7 @@ def run_experiments(
         except Stopped:
             return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
         on_event(Begun(path=path, prepared=prepared))
-        # a session without a run would say nothing
+        # a session without a run is useless
         session = None if todo else result.last_session_of([*map(_digest, prepared.experiments)])
         if session is None:
             facts |= {"tuned": tuning.words(tuned.changes)} if tuned.changes else {}
@@ -436,7 +436,7 @@ def file_of_this_machine(folder: Path, names: Iterable[str]) -> Path:
             return path
         if not any(identity.is_another(session.facts, here) for session in sessions):
             return path
-    raise AssertionError  # numbers have no end
+    raise AssertionError  # numbers continue forever
 
 
 def default_name(experiments: Sequence[Experiment]) -> str:

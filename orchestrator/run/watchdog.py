@@ -44,7 +44,7 @@ from orchestrator.run.watchdog_process import (
 from parsers.errors import PinsweepError
 
 ANSWER_S = GRACE_S + EXIT_S + 10.0
-"""A watchdog that has not ended a tree by then never will (somebody stopped it): it is killed, as if it had been."""
+"""Seconds until a watchdog counts as stuck, because another process stopped it. Then it is killed."""
 
 
 class Watchdog:
@@ -125,7 +125,7 @@ class Watchdog:
             "argv": list(argv), "env": dict(env), "cwd": cwd, "cpus": sorted(cpus), "housekeeping": sorted(housekeeping),
             "last_look": last_look,
         }  # fmt: skip
-        self.busy = True  # before it is: whoever is interrupted here has something to end
+        self.busy = True  # before the start, so that an interrupted caller can end the tool
         self._ask("start", request, outputs)
         self.busy = True
 

@@ -31,7 +31,7 @@ NAME = proof.WATCHDOG
 """What /proc calls it. Not pinsweep-something: `pkill -9 pinsweep` then leaves someone who cleans up."""
 
 TOOL = struct.Struct("=i")
-"""What the memory holds that it shares with pinsweep: the process of the tool; 0 while none runs."""
+"""The content of the shared memory: the pid of the tool, or 0 if none runs."""
 
 DROPPED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -51,16 +51,16 @@ class Refused:
 class Ended:
     """The tool and all processes that it left behind have ended, except `unended`."""
 
-    status: int | None  # as wait(2) gives it; None: it is among those that could not be ended
-    usage: Mapping[str, float]  # of the tool and its children
+    status: int | None  # status of wait(2); None for a process that could not be ended
+    usage: Mapping[str, float]  # resource usage of the tool and its children
     wall_s: float
-    span_s: float  # from its start until this is told: what it left behind has to end, too
-    by_itself: bool  # it had ended when it was asked to: only what it left behind was still there
+    span_s: float  # from its start to this message, because remaining processes must end too
+    by_itself: bool  # the tool had already ended, and only its remaining processes existed
     unended: tuple[str, ...] = ()
-    stops: int = 0  # how often it was made to stop and then to go on (SIGSTOP, SIGCONT)
+    stops: int = 0  # number of stops and continues (SIGSTOP, SIGCONT)
     stopped_s: float = 0.0
     last: Mapping[str, Any] | None = None
-    """Where its main thread was when it ended, if that was asked for: pid, name, cpus, mems_allowed."""
+    """The last state of its main thread, on request: pid, name, cpus, mems_allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +235,7 @@ class _Tool:
     status: int | None = None
     usage: dict[str, float] = field(default_factory=dict)
     stops: _Stops = field(default_factory=_Stops)
-    last_look: bool = False  # where it was when it ended is asked for
+    last_look: bool = False  # the last state is requested
     last: dict[str, Any] | None = None
 
 
@@ -271,7 +271,7 @@ class _Server:
                         self._start(descriptors, **fields)
                     elif name == "hold":
                         self._held += descriptors
-                    elif self._tool:  # "end"; without a tool it ended meanwhile, and that was told
+                    elif self._tool:  # "end"; without a tool, the answer is already sent
                         by_itself = self._tool.status is not None
                         self._tool.stops.look()
                         self._tell_end(end_descendants(on_exit=self._exited), by_itself=by_itself)
@@ -310,7 +310,7 @@ class _Server:
         begun = time.monotonic()
         try:
             stdout, stderr = descriptors
-            _keep_to(cpus)  # what it inherits: numactl refuses PUs outside of it
+            _keep_to(cpus)  # inherited mask: numactl refuses PUs outside
             if cwd:
                 os.chdir(cwd)
             pid = os.posix_spawnp(

@@ -27,9 +27,9 @@ from orchestrator.store import limits
 from parsers.errors import PinsweepError, UserError
 
 SCHEMA_VERSION = 3
-APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
+APPLICATION_ID = 0x70696E73  # "pins": marks a database as pinsweep's for `file` and for this code
 MAGIC = b"SQLite format 3\0"
-"""What every SQLite database begins with."""
+"""The first bytes of every SQLite database."""
 
 SCHEMA = """
 CREATE TABLE session (
@@ -113,7 +113,7 @@ def for_schema_1(query: str) -> str:
 
 
 ALIAS = "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
-"""Beside the schema: files that were made without it are of the same version, and who does not know it misses no number."""
+"""A table outside the schema version, because older files lack it, and older versions need no number in it."""
 
 LONGEST_TEXT: Final = 16 << 20
 """Bytes of a text in a row: the largest that there is, an XML of hwloc, has some of them."""
@@ -142,9 +142,11 @@ class Damaged(PinsweepError):
 _OURS: Final = "name another file; `pinsweep run` and `pinsweep parse` make them"
 
 SYNCHRONOUS = "EXTRA"
-"""What is on the disk when a commit returns. A commit ends with the removal of the rollback journal. FULL, SQLite's default, leaves
-that removal to the file system: after a power cut within its next seconds the journal is there again, and takes the commit back.
-EXTRA syncs the folder, too."""
+"""Sync mode, so that a commit is on the disk on return.
+
+A commit ends with the removal of the rollback journal. FULL, SQLite's default, does not sync this removal: after a
+power cut within the next seconds the journal exists again, and undoes the commit. EXTRA syncs the folder too.
+"""
 
 
 NO_LOCKS: Final = ("is on a file system without locks", "name a file on another file system with -o")
@@ -193,7 +195,7 @@ def _has_locks(stream: BinaryIO) -> bool:
 
 
 _NOBODYS_BYTE: Final = 1 << 61
-"""A byte that neither SQLite nor `claims` locks: a lock of it tells whether the file system has any."""
+"""A byte that neither SQLite nor `claims` locks. A lock on it shows whether the file system has locks."""
 
 _SUFFIXES: Final = ("-journal", "-wal")
 _JOURNAL_MAGIC: Final = bytes.fromhex("d9d505f920a163d7")
@@ -244,7 +246,7 @@ def _copy(path: Path, *, uses_wal: bool) -> sqlite3.Connection:
                 with contextlib.suppress(FileNotFoundError):  # a commit has ended
                     for suffix in before:
                         shutil.copyfile(real + suffix, f"{copy}{suffix}")
-                _refuse_foreign(copy)  # the journal may have been exchanged meanwhile
+                _refuse_foreign(copy)  # the journal may have been replaced
                 if _state(real) == before:
                     break
                 for suffix in _SUFFIXES:
@@ -292,7 +294,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
     except sqlite3.Error:
         database.close()
         raise
-    except UnicodeDecodeError as error:  # of SQLite's message, which quotes what it cannot read
+    except UnicodeDecodeError as error:  # in SQLite's message, which quotes unreadable text
         database.close()
         raise Damaged(path, "its schema is not UTF-8") from error
     return database
@@ -332,7 +334,7 @@ _OF_THE_MACHINE: Final = {
     "SQLITE_READONLY": ("cannot be written", "check the permissions of the file and its folder"),
     "SQLITE_NOMEM": ("needs more memory", "look at ulimit -v"),
 }
-"""How the name of an error of SQLite begins → what it means, and what to do."""
+"""Beginning of an SQLite error name → cause and next step."""
 
 
 def unusable(path: Path, error: sqlite3.Error) -> PinsweepError:
@@ -350,7 +352,7 @@ def create(database: sqlite3.Connection) -> None:
 
 def check_pages(path: Path, database: sqlite3.Connection) -> None:
     """Check each page of the file with SQLite. Raises Damaged for the first error, MemoryError."""
-    if not limits.has_room(32 << 20):  # SQLite calls a page damaged for which it has no memory
+    if not limits.has_room(32 << 20):  # without enough memory, SQLite reports a page as damaged
         raise MemoryError
     with texts_up_to(database, LONGEST_OUTPUT + LONGEST_TEXT):
         (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
@@ -418,7 +420,7 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
         if table not in found:
             if table == "alias" or (
                 version < 3 and f"CREATE TABLE {table} " in READINGS
-            ):  # files of before have none
+            ):  # older files lack it
                 continue
             raise Damaged(path, f"it has no table {table}")
         later = SINCE_2.get(table, "") if version < 2 else ""
@@ -519,6 +521,6 @@ def bring_up(database: sqlite3.Connection) -> None:
         database.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
     for statement in filter(str.strip, READINGS.split(";\n")):
         database.execute(statement)
-    for cache in ("parsed", "kept_answer"):  # of earlier schemas
+    for cache in ("parsed", "kept_answer"):  # column names of earlier schemas
         database.execute(f"DROP TABLE IF EXISTS {cache}")
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

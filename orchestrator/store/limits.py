@@ -21,15 +21,15 @@ from parsers.errors import PinsweepError, UserError
 from parsers.units import size_bytes, size_text
 
 MEMORY_BYTES: Final = 1 << 30
-"""Beyond what is in use at the start: a report of 100 000 runs takes half of it."""
+"""Memory beyond the use at the start. A report of 100 000 runs takes half of it."""
 BYTES_PER_BYTE: Final = 4
-"""Memory for each byte of a file besides: 1000 files of a fleet, 0.6 GB together, take 1 GB."""
+"""Additional memory per byte of a file. 1000 files of a fleet, 0.6 GB together, take 1 GB."""
 READ_S: Final = 8
 """CPU time to read a file, from its opening to its closing."""
 SECONDS_PER_MB: Final = 20
-"""CPU time besides: outputs that are read again take 3 s a MB of their file."""
+"""Additional CPU time. Parsing outputs again takes 3 s per MB of the file."""
 REST_S: Final = 60
-"""CPU time of what is made of all files: a small page takes 3 s, one of 100 000 runs a minute."""
+"""CPU time for the results of all files. A small page takes 3 s, and a page of 100 000 runs takes a minute."""
 STACKS_PER_CPU: Final = 4
 """Numerical libraries and the drawing start threads for each CPU, and their stacks count as memory."""
 

@@ -24,8 +24,8 @@ class Progress:
     skipped: Mapping[str, str]  # sweep → why a cell of it cannot run here
     sessions: int
     ended: bool  # the last session came to its end
-    started_utc: str  # of the last session
-    facts: Mapping[str, Any]  # of the last session
+    started_utc: str  # last session
+    facts: Mapping[str, Any]  # last session
     programs: Mapping[str, Mapping[str, Any]]
     pinsweep: str = ""  # its version, in the last session
     host: str = ""  # as it calls itself

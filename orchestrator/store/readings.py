@@ -40,7 +40,7 @@ from parsers.measurement import (
 )
 
 Reading = tuple[str, Parsed | ParseError]
-"""The name of a parser, and what it read of a run or why it cannot."""
+"""The name of a parser, and its result for a run or its error."""
 
 _SMALL: Final = 4096
 """Bytes of a compressed table that many runs may have in common, as the options of a job."""

@@ -56,10 +56,10 @@ _NEVER = Tried(attempts=0, status="")
 _GOOD = ("ok", "disturbed", "misplaced")
 
 _READ = ("ok", "disturbed")
-"""Statuses of runs whose output is read."""
+"""Statuses of runs with output to parse."""
 
 _RUNS_AT_ONCE = 200
-"""Runs whose outputs are read in one transaction, when a file of an earlier schema or parser is continued."""
+"""Runs per transaction when the outputs of an older file are parsed again."""
 
 
 class ResultFile:
@@ -73,7 +73,7 @@ class ResultFile:
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.path = path
-        self.stopped = stopped  # tells whether a query that lasts is to be given up
+        self.stopped = stopped  # returns whether to end a long query
         self._db = connection
         self._claim = claim  # None: it is only read
         self._tried: dict[tuple[str, int], Tried] | None = None
@@ -98,7 +98,7 @@ class ResultFile:
     def _is_unused(self) -> bool:
         try:
             return self._db.execute("SELECT 1 FROM session").fetchone() is None
-        except sqlite3.Error:  # damaged meanwhile: nothing to remove it for
+        except sqlite3.Error:  # damaged in the meantime: do not remove it
             return False
 
     # --- writing -----------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class ResultFile:
                     stored.repeats, stored.experiment, stored.most_repeats,
                 )  # fmt: skip
                 try:
-                    rows.cell(row)  # what cannot be read later makes the whole file unreadable
+                    rows.cell(row)  # one unreadable value would make the whole file unreadable
                 except (ValueError, TypeError, KeyError, RecursionError) as error:
                     raise UserError(experiment.path, f"{cell.describe():.60}: {error}") from None
                 db.execute(
@@ -229,7 +229,7 @@ class ResultFile:
                     " VALUES (?,?,?,?,?,?,?,?,?,?)"
                     " ON CONFLICT (point_id) DO UPDATE SET sweep_title = excluded.sweep_title,"
                     " axes = excluded.axes, experiment = excluded.experiment,"
-                    " repeats = iif(excluded.repeats, excluded.repeats, repeats),"  # what was asked for before stays so
+                    " repeats = iif(excluded.repeats, excluded.repeats, repeats),"  # an earlier request does not change
                     " most_repeats = iif(excluded.repeats, excluded.most_repeats, most_repeats)",
                     row,
                 )
@@ -303,7 +303,7 @@ class ResultFile:
         Commits of runs wait during the copy, so the copy is not synced. Raises sqlite3.Error if the target cannot be
         written.
         """
-        # nobody else knows the target, and its file system may lack locks
+        # no other process knows the target, and its file system may lack locks
         with closing(sqlite3.connect(f"{target.absolute().as_uri()}?nolock=1", uri=True)) as new:
             new.execute("PRAGMA synchronous = OFF")
             new.execute("PRAGMA journal_mode = OFF")

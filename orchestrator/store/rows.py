@@ -34,7 +34,7 @@ from orchestrator.model import (
 from parsers.errors import UserError
 
 LARGEST: Final = 2**63
-"""No number of ours is larger, but those with a point."""
+"""pinsweep writes no larger whole number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class StoredCell:
 
     cell: Cell
     sweep_title: str
-    repeats: int  # asked for; 0: known, and not asked for
+    repeats: int  # requested number; 0: known, and not requested
     experiment: str  # sha256 of the experiment's text
     most_repeats: int = 0  # with `repeats: auto`: how many there may be; else 0
 
@@ -175,7 +175,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse
 def _json(text: str, shape: Any = _OBJECT) -> Any:  # noqa: ANN401 (as the shape says)
     """Return the value of a JSON text."""
     value = _DECODER.decode(text)
-    if "\\u" in text:  # half of a surrogate pair is no character
+    if "\\u" in text:  # half of a surrogate pair is not a character
         json.dumps(value, ensure_ascii=False).encode()
     if not _fits(value, shape):
         raise ValueError("JSON of another shape")
@@ -234,7 +234,7 @@ class Packed(Mapping[str, Any]):
 SESSION: Final = (
     "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
 )
-"""The columns of a session, in the order in which `session` takes them; the same of the others below."""
+"""The columns of a session in the order of `session`. The lists below have the same order as their functions."""
 
 EXPERIMENT: Final = "sha256, path, title, text, about"
 CELL: Final = "point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats"

@@ -34,7 +34,7 @@ _KINDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "text": ((str, int, float), "not a text"),
     "mapping": ((Mapping,), "not a mapping"),
 }
-"""Kind of an option → the types that a value may have, and what a value of another type is."""
+"""Kind of an option → its valid types, and the message for another type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ class Option:
     kind: Kind
     help: str
     _: KW_ONLY
-    choices: tuple[str, ...] = ()  # of a word
-    suffix: str = ""  # a pattern of what may follow such a word (rw: read:8k)
+    choices: tuple[str, ...] = ()  # valid words
+    suffix: str = ""  # pattern of text after such a word (rw: read:8k)
     low: float | None = None
     high: float | None = None
     inner: bool = False
     required: bool = False
-    examples: tuple[Any, ...] = ()  # as an experiment writes it, where the kind does not tell
+    examples: tuple[Any, ...] = ()  # as an experiment writes it, if the kind does not show it
     fields: Mapping[str, Option] = field(default_factory=dict)  # keys of the mappings that a mapping holds
 
-    def problem(self, value: Any) -> str | None:  # noqa: ANN401 (whatever YAML holds)
+    def problem(self, value: Any) -> str | None:  # noqa: ANN401 (any YAML value)
         """Return the mistake in one resolved value, or None."""
         if self.kind == "flag":
             return (
@@ -98,7 +98,7 @@ class Program:
     version: str = ""
     sha256: str = ""
     stand_in: bool = False  # one of our kernels in the place of a tool that is not here
-    env: Mapping[str, str] = field(default_factory=dict)  # what it needs to start (LD_LIBRARY_PATH)
+    env: Mapping[str, str] = field(default_factory=dict)  # environment for its start (LD_LIBRARY_PATH)
     helpers: Mapping[str, str] = field(default_factory=dict)
     """What else makes its numbers, by name: {"mpirun": path, "libmpi.so.12": path}."""
     notes: Mapping[str, str] = field(default_factory=dict)  # {"mpi": "Intel MPI 2021.18"}, {"cmdhelp": "…"}
@@ -133,14 +133,13 @@ class Site:
     allow_write: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The devices that the user named on the command line: real path → identity (`Write.identity`)."""
     path_kind: Callable[[str], str] = lambda _: "missing"
-    """Tells what a path is: missing, file, directory, block, char or other."""
+    """Returns the kind of a path: missing, file, directory, block, char or other."""
     real_path: Callable[[str], str] = lambda path: path
     """Follows symbolic links: /dev/disk/by-id/… is a device too."""
     memory_refusal: Callable[[], str] = lambda: ""
     """Returns why memory cannot be bound here, in numactl's words; "" if it can."""
     find: Callable[..., str] = lambda name, path=None: name  # noqa: ARG005
-    """Finds a program by its name or path, on a PATH of its own if given: "" where there is none that can be
-    started."""
+    """Returns the path of a program by name or path, on the given PATH if any, or ""."""
     memory_bytes: int | None = None  # available now; None: planned for another machine
     node_memory: Mapping[int, int] = field(
         default_factory=dict
@@ -169,7 +168,7 @@ class Command:
     argv: tuple[str, ...]
     estimate_s: float  # wall time, start to exit
     at_most_s: float = 0.0  # the same on slow hardware, where that is much more: its timeout goes by it
-    guessed: bool = False  # nobody said how long it takes
+    guessed: bool = False  # duration unknown
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""  # the folder to start in; "": where pinsweep was started
     files: Mapping[str, str] = field(default_factory=dict)  # see PlannedRun
@@ -188,7 +187,7 @@ class Refused(Exception):
 
 
 Problem = tuple[str, str] | tuple[str, str, str]
-"""An option, what is wrong with it, and what to write instead."""
+"""An option, its mistake, and the hint."""
 
 
 class Tool(ABC):
@@ -201,7 +200,7 @@ class Tool(ABC):
     """The kernel of ours that does the work: alone if PROGRAMS is empty, else where none of them is found."""
 
     SIGNATURE = b""
-    """What the executable holds if it is the tool: other programs bear these names too (ImageMagick has a `stream`)."""
+    """A byte pattern in the tool's executable, because other programs have its name (ImageMagick's `stream`)."""
 
     FATAL: tuple[str, ...] = ()
     """Flags of the parser that make an output no result."""
@@ -219,7 +218,7 @@ class Tool(ABC):
     """Whether any other option is an axis of the user's own."""
 
     MEMORY_BOUND = False
-    """Whether its figures are of what others on the same memory nodes use up: a busy neighbour then disturbs it."""
+    """Whether its figures depend on other load on the same memory nodes. Then a busy neighbour disturbs it."""
 
     @abstractmethod
     def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:

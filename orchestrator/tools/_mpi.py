@@ -29,8 +29,10 @@ LAUNCHERS: Final[Mapping[str, tuple[str, ...]]] = {
     MPICH: ("mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich", "mpirun", "mpiexec"),
     INTEL_MPI: ("mpiexec.hydra", "mpirun", "mpiexec"),
 }
-"""What each MPI's launcher may be called. Intel's `mpirun` is a script that takes the next `mpiexec.hydra` on PATH,
-whoever's that is; so it comes after that."""
+"""Possible launcher names per MPI.
+
+Intel's `mpirun` is a script that starts the next `mpiexec.hydra` on PATH, of any MPI, so it is last.
+"""
 
 _VERSIONS: Final = (
     (OPEN_MPI, re.compile(r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)")),
@@ -39,8 +41,8 @@ _VERSIONS: Final = (
     (MPICH, re.compile(r"^HYDRA build details:\s+Version: +(\d[\w.]*)", re.MULTILINE)),
 )
 
-# libmpi.so's number: Open MPI counts 0, 1, 20, 40; 12 is the ABI that MPICH, Intel MPI and their kin agreed upon,
-# and Open MPI 1.10, which brings libopen-pal.so with it.
+# The number of libmpi.so: Open MPI uses 0, 1, 20, 40. 12 is the common ABI of MPICH and Intel MPI, and also Open MPI
+# 1.10, which comes with libopen-pal.so.
 _LIBRARY: Final = re.compile(r"lib(?:mpi|mpich|mpi_abi|mpi_mt|pmpi|mpi_dbg)\.so(?:\.\d+)*")
 _OPEN_MPI_PARTS: Final = re.compile(r"libopen-(?:pal|rte)\.so|libmpi\.so\.(?:0|1|20|40)$")
 
@@ -61,7 +63,7 @@ class Mpi:
     launcher: str  # path
     name: str  # "Open MPI 4.1.4"
     library: Library | None = None  # None: not known, the program is static or a script
-    env: Mapping[str, str] = field(default_factory=dict)  # what the program needs to find its library
+    env: Mapping[str, str] = field(default_factory=dict)  # environment for the program to find its library
 
 
 # --- pure ---

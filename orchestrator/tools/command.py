@@ -22,7 +22,7 @@ from parsers.units import to_base
 
 _UNKNOWN_S: Final = 1.0
 _MAYBE_S: Final = 10.0
-"""How long a run of a program takes of which nobody says so: for a plan, and for what must not be too short."""
+"""Default estimate of a program's duration, for a plan and for the minimum duration."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -94,7 +94,7 @@ def _text(value: Any) -> str:  # noqa: ANN401
 _SCRIPTS: Final = frozenset(
     {".py", ".sh", ".bash", ".pl", ".rb", ".lua", ".js", ".mjs", ".r", ".jl", ".awk", ".tcl", ".php", ".jar", ".m"}
 )  # fmt: skip
-"""How files are called that an interpreter runs: what is changed in them changes the program."""
+"""File names that an interpreter runs. A change in such a file changes the program."""
 
 
 def _scripts(words: Iterable[str], site: Site) -> dict[str, str]:
@@ -217,7 +217,7 @@ matrix:
         if "threads" in cell.options:
             env.setdefault("OMP_NUM_THREADS", str(cell.options["threads"]))
         path = site.find(argv[0], env.get("PATH"))
-        if not path and "PATH" not in env:  # with a PATH of its own, only starting it will tell
+        if not path and "PATH" not in env:  # with another PATH, only a start shows whether it exists
             relative = "/" in argv[0] and argv[0][0] != "/"
             where = ", seen from the folder that pinsweep is called in" * relative
             raise Refused(f"{argv[0]}: no program of that name can be started here{where}")

@@ -28,7 +28,7 @@ from parsers.measurement import Parsed, Scalar, whole
 from parsers.units import number_value, size_bytes, size_value
 
 READS = frozenset({"read", "randread"})
-"""The only values of `rw` that write nothing. Everything else, mixes and trims included, counts as a write."""
+"""The only values of `rw` without writes. All other values, with mixes and trims, count as writes."""
 
 _RESERVED: Final[Mapping[str, str]] = {
     "pinsweep sets it": "name readonly cgroup_nodelete",
@@ -73,8 +73,10 @@ changes the machine.
 LOGS: Final = {
     "write_lat_log": "lat", "write_hist_log": "clat_hist", "write_iops_log": "iops", "write_bw_log": "bw",
 }  # fmt: skip
-"""Options that ask for a log over time, true or false → which of fio's files is kept: of latencies that of
-submission and completion together. fio is told to write them into the scratch folder."""
+"""Options for a log over time, true or false → the stored file of fio.
+
+For latencies, it is the log of submission and completion together. fio writes the logs into the scratch folder.
+"""
 
 _LOG_FOLDER: Final = "logs"
 _LOGS_BYTES: Final = 64 << 20
@@ -84,7 +86,7 @@ _BLOCK_BYTES: Final = 4096
 ENGINES = (
     "libaio", "io_uring", "io_uring_cmd", "sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "null",
 )  # fmt: skip
-"""Engines that do what `rw` says to what `filename` says, and nothing else."""
+"""Engines that only do the I/O of `rw` on `filename`."""
 
 MEMORY = (
     "malloc",
@@ -99,14 +101,14 @@ _NAME = re.compile(r"/[\w./+@%=:,~ -]*[\w./+@%=:,~-]")
 """Paths that fio takes as they are: it cuts an option's value at ; and #, and writes to the stump."""
 
 _UNLISTED: Final = frozenset({"iomem_align", "bs_is_seq_rand"})
-"""Options that fio has and its `--cmdhelp=all` leaves out, as it does those of engines."""
+"""Options of fio that `--cmdhelp=all` omits, as it omits options of engines."""
 
 DEFAULT_SIZE = "256M"
 DEFAULT_RUNTIME_S = 10.0
 _PER_DIRECTION = frozenset(
     {"bs", "ba", "percentage_random", "rate", "rate_min", "rate_iops", "rate_iops_min"}
 )
-"""Options of one value, or of one each for reads, writes and trims, with commas between."""
+"""Options with one value, or with values for reads, writes and trims, separated by commas."""
 
 _SHARES: Final = frozenset({"size", "io_size", "offset", "offset_increment", "zoneskip"})
 """Sizes that may also be a share of the file (25%), or count zones (4z)."""
@@ -120,7 +122,10 @@ _SHAPES: Final = {
     "several": (rf"{_NUMBER}(?:,{_NUMBER}?){{0,2}}", "a whole number (8, 4k), or one each for reads, writes and trims (4k,16k)"),
     "range": (rf"{_NUMBER}[-:]{_NUMBER}(?:,{_NUMBER}[-:]{_NUMBER}){{0,2}}", "a range of sizes (1k-4k)"),
 }  # fmt: skip
-"""Kind of a value → what fio reads to its end, and its name. fio takes 1/4/8, 1-8 or 1.5M for 1 and says nothing."""
+"""Kind of a value → the syntax that fio reads completely, and its name.
+
+fio reads 1/4/8, 1-8 or 1.5M as 1 without a message.
+"""
 
 _SUFFIX: Final = re.compile(r"([0-9]{1,18})(([kmgtp])i?b)(?![a-z])", re.IGNORECASE)
 """Suffixes with which fio (kb_base=1024) reads 4kB as 4096 and 4KiB as 4000."""
@@ -160,7 +165,7 @@ _EXAMPLES: Final[Mapping[str, tuple[str | float, ...]]] = {
     "zone_reset_threshold": (0.3,), "zonecapacity": ("256M",), "zonemode": ("zbd",), "zonerange": ("1G",), "zonesize": ("256M",),
     "zoneskip": ("64M",),
 }  # fmt: skip
-"""How options are written whose kind does not tell."""
+"""Examples for options whose kind does not show the syntax."""
 
 _BY_KIND: Final[Mapping[str, tuple[str | float, ...]]] = {
     "int": (1,),
@@ -289,7 +294,7 @@ def _within(low: float, high: float) -> str:
 
 @functools.cache
 def _aliases() -> Mapping[str, str]:
-    known = _catalogue()  # an alias of a newer fio may be an option of its own in an older one
+    known = _catalogue()  # an alias of a newer fio may be a separate option in an older fio
     return {e["alias"]: name for name, e in known.items() if "alias" in e and e["alias"] not in known}
 
 
@@ -433,7 +438,7 @@ _NOT_THE_CELL: Final = frozenset(
      "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_hist_msec", "thread",
      "stonewall", "wait_for_previous", "new_group"}
 )  # fmt: skip
-"""Options that name files, or say how fio reports: they do not tell one cell from another."""
+"""Options that name files, or set the report of fio. They do not distinguish cells."""
 
 
 def _size(text: str) -> int | str:
@@ -489,7 +494,7 @@ matrix:                    # every combination is a cell
         program = next((i for i, word in enumerate(words) if PurePath(word).name == "fio"), len(words))
         options = words[program + 1 :]
         if not all(re.match(r"--\w[\w-]*(?:=|$)", word) for word in options):
-            return words  # a job file, or an option whose value is a word of its own
+            return words  # a job file, or an option with a separate value
         sections: list[dict[str, str]] = [{}]
         several = sum(word.startswith("--name=") for word in options) > 1
         for word in options:

@@ -35,7 +35,7 @@ _EFFECT: Final[Mapping[str, frozenset[str]]] = {
         "c2c_latency": "t e r X a",
     }.items()
 }
-"""The options that change what a mode measures. memlat refuses the others; MLC ignores them, or prints no figures."""
+"""The options that affect a mode. memlat refuses other options. MLC ignores them, or prints no figures."""
 
 MODES = tuple(_EFFECT)
 PLACES_ITSELF = frozenset(MODES) - {"loaded_latency", "idle_latency"}
@@ -44,11 +44,10 @@ PLACES_ITSELF = frozenset(MODES) - {"loaded_latency", "idle_latency"}
 _PLACED: Final[Mapping[str, str]] = {
     "loaded_latency": "ckj", "idle_latency": "cj", "peak_injection_bandwidth": "k", "max_bandwidth": "k", "c2c_latency": "c",
 }  # fmt: skip
-"""The options that place what a mode measures; memlat refuses the others. The matrices go through the nodes by
-themselves."""
+"""The placement options of a mode. memlat refuses other options. A matrix loops over the nodes itself."""
 
 _TRAFFIC = ("R", *["2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "19", "21", "23", "27"])
-_MLC_TRAFFIC = frozenset(("19", "21", "23", "27"))  # of MLC 3.9 and later; memlat has none of them
+_MLC_TRAFFIC = frozenset(("19", "21", "23", "27"))  # MLC 3.9 and later; memlat has no such modes
 _SECONDS_PER_POINT = 2.0  # MLC's own default of -t
 _FIRST_TOUCH_B_S = (
     0.5e9  # a cautious guess, for the estimate only: 0.4 to 2 GB/s a thread on a virtual server

@@ -16,7 +16,7 @@ FILE_BLOCK = 4096
 """Bytes of one access to a file, where no block is given and the file is that large."""
 
 MEMORY_SHARE = 0.7
-"""Of the available memory a probe may take: beyond it, swapping is what would be measured."""
+"""Fraction of the available memory for a probe. Above it, the probe would measure swapping."""
 
 
 _EFFECT: Final = {
@@ -75,7 +75,7 @@ def _size(value: Any) -> int | None:  # noqa: ANN401
         return None
 
 
-_TURN_S: Final = 10e-3  # of a disk that turns, and seeks before it
+_TURN_S: Final = 10e-3  # rotation of a hard disk, with a seek before it
 _DIRECT_S: Final = 150e-6  # an access past the page cache, on an SSD
 _SYNC_S: Final = 4e-3
 

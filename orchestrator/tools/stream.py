@@ -22,7 +22,7 @@ SMALLEST_ARRAY = 10_000_000
 """Elements: STREAM's own default, enough clock ticks per loop on any machine."""
 
 _COMPILED_IN = {"array_size": "auto", "stores": "auto", "pages": "default", "precision": "double"}
-"""What a binary of the user's has compiled in, and the value that asks for nothing else."""
+"""Option that is compiled into the user's binary → the value that requests nothing else."""
 
 _RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate only
 
