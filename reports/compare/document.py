@@ -117,7 +117,7 @@ def warnings(result: Comparison) -> Iterator[str]:
     unsure = result.verdicts["unsure"][result.verdicts["unsure"].map(bool)]
     if len(unsure):
         sides = " and ".join(sorted({side for sides in unsure for side in sides}))
-        yield f"All runs of {sides} were disturbed for {fmt.plural(len(unsure), 'number')}."
+        yield f"No verdict for {fmt.plural(len(unsure), 'number')}: all runs of {sides} were disturbed."
     times = [side.sessions["time"] for side in (result.a, result.b)]
     if result.one_machine and all((time > 0).all() for time in times) and times[1].max() < times[0].min():
         yield "B was measured before A."

@@ -72,8 +72,8 @@ def verdict(fleet: Fleet) -> str:
     if parts:
         return " ".join(parts)
     if (statuses == "unknown").all():
-        return f"None of {fmt.plural(total, 'host')} could be judged."
-    return f"None of {fmt.plural(total, 'host')} is known to be slow."
+        return "No host could be judged."
+    return "No host is known to be slow."
 
 
 def _names(hosts: Sequence[str]) -> str:
