@@ -92,7 +92,7 @@ def text_to_parse(name: str, stdout: bytes, stderr: bytes, logs: bytes = b"") ->
 
 
 def _looks(text: str) -> Iterator[str]:
-    """Yield a text as it is, then without what holds it as a whole, then without what makes it a comment."""
+    """Yield a text unchanged, then unwrapped, then without comment marks."""
     from parsers.text import clean
 
     yield text
@@ -103,8 +103,9 @@ def _looks(text: str) -> Iterator[str]:
 
 
 def _recognised(text: str) -> list[str]:
-    """Return the parsers that know a text. Where none does, and one of an extension broke down, that is a
-    ParseError."""
+    """Return the parsers that recognise a text. Raises ParseError if there is no such parser and an extension
+    failed.
+    """
     names, broken_down = [], ""
     for name in parser_names():
         try:
@@ -117,7 +118,7 @@ def _recognised(text: str) -> list[str]:
 
 
 def _broken_down(error: Exception) -> str:
-    """Return what is said of an extension's parser that raised something. Raises again what pinsweep's own raised."""
+    """Return the error text for the parser of an extension. Re-raises an error of pinsweep."""
     extension = extensions.of_error(error)
     if not extension:
         raise error

@@ -152,8 +152,9 @@ def _kinds(line: str) -> Iterator[re.Pattern[str]]:
 
 
 def _stripped(text: str, kind: re.Pattern[str]) -> str | None:
-    """Return the text without the prefix; None where it is none, after all. Line numbers count all lines one by one,
-    blank ones too."""
+    """Return the text without the prefix, or None without a prefix. Line numbers must count every line, also blank
+    lines.
+    """
     if kind is _CONSTANT and (constant := kind.match(_probe(text))):
         kind = re.compile(re.escape(constant[0].rstrip(" ")) + " ?")
     lines = text.split("\n")
@@ -233,7 +234,9 @@ def _may_be_html(text: str) -> bool:
 
 
 def _is_json_log(text: str) -> bool:
-    """Cheap: a list of strings, a string of several lines, or an object of a line, near the beginning of a document."""
+    """Return whether the document begins with a list of strings, a string of several lines, or a one-line object.
+    Cheap.
+    """
     head = text[:20_000]
     if head[:200].lstrip()[:1] not in ("{", "["):
         return False
@@ -241,7 +244,7 @@ def _is_json_log(text: str) -> bool:
 
 
 def _blocks(value: object) -> Iterator[str]:
-    """Yield what a document holds of text: strings of several lines, lists of strings."""
+    """Yield the texts in a document: strings of several lines, lists of strings."""
     if isinstance(value, str):
         if "\n" in value.strip("\n"):
             yield value
@@ -259,7 +262,7 @@ def _blocks(value: object) -> Iterator[str]:
 
 
 def _json_lines(text: str) -> str:
-    """Return the lines of a log that keeps each of them in an object of its own; "" if it does not."""
+    """Return the lines of a log with one JSON object per line, else ""."""
     try:
         lines = [_line(json.loads(row)) for row in text.split("\n") if row.strip()]
     except (ValueError, RecursionError):
@@ -268,7 +271,7 @@ def _json_lines(text: str) -> str:
 
 
 def _line(value: object) -> str | None:
-    """Return the line of an object of a log: {"log": "…\\n", "stream": "stdout"}."""
+    r"""Return the line in a log object: {"log": "…\n", "stream": "stdout"}."""
     if not isinstance(value, dict):
         return None
     found = [value[key] for key in _LINE_KEYS if isinstance(value.get(key), str)]
@@ -276,7 +279,7 @@ def _line(value: object) -> str | None:
 
 
 def _decoded(part: str) -> str:
-    """Return one part of a mail as it was written."""
+    """Return one part of a mail, decoded."""
     head, blank, body = part.partition("\n\n")
     match = _ENCODING.search(head)
     if match and blank:
@@ -286,8 +289,10 @@ def _decoded(part: str) -> str:
 
 
 def _is_quoted(text: str) -> bool:
-    """Are most `=` of the text written `=3D`? Without any: do all end a line, as blanks (`=20`) or as a line that is
-    broken?"""
+    """Return whether most `=` of the text are written `=3D`.
+
+    Without `=3D`, every `=` must end a line, as a blank (`=20`) or a soft line break.
+    """
     if "=3D" not in text:
         ends = len(_ENDS.findall(text))
         return 0 < ends == text.count("=")

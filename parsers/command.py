@@ -164,7 +164,9 @@ def _matches(pattern: str, text: str) -> list[str]:
 
 @contextmanager
 def _limited(place: str, spec: Mapping[str, Any], seconds: float) -> Iterator[None]:
-    """Give a search so much CPU time. Raises ParseError beyond it. Only the main thread has a clock to be woken by."""
+    """Limit the CPU time of a search. Raises ParseError beyond the limit. Only the main thread receives the timer
+    signal.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -185,7 +187,7 @@ def _limited(place: str, spec: Mapping[str, Any], seconds: float) -> Iterator[No
 
 
 def _walk(value: Any, steps: Path) -> Iterator[object]:  # noqa: ANN401 (JSON)
-    """Yield what the path leads to: nothing where a key or an element is not there."""
+    """Yield the values at a path. A missing key or element gives no value."""
     if not steps:
         yield value
         return
@@ -201,9 +203,9 @@ def _walk(value: Any, steps: Path) -> Iterator[object]:  # noqa: ANN401 (JSON)
 
 
 def _documents(text: str) -> list[object]:
-    """Return the JSON values of a text: the whole text, or every one that begins at the beginning of a line.
+    """Return the JSON values of a text: the whole text, or every value at the beginning of a line.
 
-    Raises ParseError if one is nested too deeply for Python's own reader.
+    Raises ParseError if a value is nested too deeply for Python's JSON reader.
     """
     try:
         return _decoded(text)
@@ -230,10 +232,10 @@ def _decoded(text: str) -> list[object]:
 
 
 def _document(text: str, at: int) -> tuple[object, int]:
-    """Return the JSON value that begins at `at`, and where it ends. Raises ValueError if none does.
+    """Return the JSON value that begins at `at`, and its end. Raises ValueError without a value.
 
-    Read from a piece of the text, a larger one where the piece ends too early: an error of Python's reader counts
-    all lines before it, which takes minutes where many thousand lines look like the beginning of a value.
+    The function reads growing pieces of the text. An error of Python's reader counts all previous lines, which takes
+    minutes if many thousand lines look like the beginning of a value.
     """
     size = _PIECE
     while True:
@@ -259,7 +261,7 @@ def _number(word: object) -> float | None:
 
 
 def _last_digit(word: object) -> int:
-    """Return the power of ten of a number's last digit: -2 of "12.30", 0 of "25", 2 of "1.5e3"."""
+    """Return the power of ten of the last digit: -2 for "12.30", 0 for "25", 2 for "1.5e3"."""
     if isinstance(word, str) and word.isdigit():
         return 0
     mantissa, _, exponent = texts.with_point(str(word).strip()).lower().partition("e")
@@ -272,8 +274,7 @@ _LINES_SEEN: Final = 1000
 
 
 def _most_like(sought: str, text: str) -> str:
-    """Return the line that has most words of what was looked for: that is the one that nearly matches. Without such
-    a line the first."""
+    """Return the line with most words of the pattern, which nearly matches, or the first line."""
     wanted = frozenset(_WORD.findall(sought))
     lines = islice(text[:100_000].splitlines(), _LINES_SEEN)
     best = max(lines, key=lambda line: len(wanted.intersection(_WORD.findall(line))), default="")

@@ -33,7 +33,7 @@ class PinsweepError(Exception):
 
 
 def _again(kind: type[PinsweepError], args: tuple[Any, ...], said: dict[str, Any]) -> PinsweepError:
-    """Return an error that came from another process: each kind is made of other things."""
+    """Return a copy of an error from another process. Each class has other arguments."""
     error = kind.__new__(kind)
     error.args = args
     error.__dict__.update(said)

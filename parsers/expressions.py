@@ -96,11 +96,10 @@ def _wrong_pattern(pattern: str) -> str:
 
 
 def _repeats_a_repeat(tree: Any, *, repeated: bool = False) -> bool:  # noqa: ANN401 (re has no types for it)
-    """Tell whether a parsed pattern has a repeat of several lengths inside one without end, where both may be tried
-    again.
+    """Return whether a pattern has a variable repeat inside an unlimited repeat, so that both can backtrack.
 
-    A node is (operator, argument); what it holds are lists of nodes, inside the argument. Possessive repeats and
-    atomic groups are matched once: nothing around them makes them try again.
+    A node is (operator, argument), and the argument contains lists of nodes. Possessive repeats and atomic groups match
+    once and never backtrack.
     """
     for operator, argument in tree:
         inside = repeated
@@ -117,7 +116,7 @@ def _repeats_a_repeat(tree: Any, *, repeated: bool = False) -> bool:  # noqa: AN
 
 
 def _parts(argument: object) -> Iterator[Any]:
-    """Yield the lists of nodes in a node's argument: that of a group, each of a branch's."""
+    """Yield the lists of nodes in an argument: of a group, or of every branch."""
     if isinstance(argument, patterns.SubPattern):
         yield argument
     elif isinstance(argument, tuple | list):

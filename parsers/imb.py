@@ -185,7 +185,7 @@ def _nothing(text: str, reader: _Reader) -> ParseError:
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """One start of IMB, from its title on."""
+    """One start of IMB, from the title."""
 
     number: int
     version: str | None = None
@@ -257,7 +257,7 @@ class _Table:
 
 
 class _Reader:
-    """Takes one line after the other."""
+    """A line reader."""
 
     def __init__(self) -> None:
         self.runs: list[_Run] = Parts([_Run(0)])
@@ -392,7 +392,7 @@ class _Reader:
 
 
 def _numbers(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
-    """Return the numbers of a row by their columns, fewer if it is short; None if it is no row."""
+    """Return the numbers of a row by column, fewer for a short row. None for other lines."""
     if len(words) > len(columns):
         return None
     row: dict[str, float] = {}
@@ -405,7 +405,7 @@ def _numbers(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] |
 
 
 def _columns(line: str) -> tuple[str, ...]:
-    """Return the columns if this is a table's head."""
+    """Return the columns of a table head, else None."""
     if not _COLUMNS_LINE.match(line):
         return ()
     # a note may follow
@@ -415,7 +415,7 @@ def _columns(line: str) -> tuple[str, ...]:
 
 
 def _year(version: str) -> float:
-    """Return 3.0 of "3.0", 2019.0 of "2019 Update 6", 2021.11 of "2021.11"."""
+    """Return 3.0 for "3.0", 2019.0 for "2019 Update 6", 2021.11 for "2021.11"."""
     found = re.match(r"\d+(?:\.\d+)?", version)
     return float(found[0]) if found else 0.0
 
@@ -430,17 +430,16 @@ def _megabyte(run: _Run) -> int | None:
 
 
 def _measured_megabyte(tables: Sequence[_Table]) -> int | None:
-    """Tell the megabyte by arithmetic: bytes moved per second, over the figure printed. All rows that can tell must
-    agree."""
+    """Return the megabyte from the bytes per second and the printed figure. All conclusive rows must agree."""
     votes = {vote for table in tables for row in table.rows if (vote := _vote(row)) is not None}
     return votes.pop() if len(votes) == 1 else None
 
 
 def _vote(row: Mapping[str, float]) -> int | None:
-    """Return the only megabyte that fits a row, given that its figures are rounded to their last digit; else None.
+    """Return the only megabyte that fits a row with rounded figures, else None.
 
-    The candidates are 4.9 % apart, so 0.83 µs (0.6 %) tells and 0.09 µs (5.6 %) does not. A benchmark may count its
-    bytes once, twice or four times.
+    The candidates differ by 4.9 %, so 0.83 µs (0.6 %) is conclusive and 0.09 µs (5.6 %) is not. A benchmark may count
+    bytes one, two or four times.
     """
     size, printed = row.get("#bytes", 0.0), row.get("Mbytes/sec", 0.0)
     if "t_avg" in row and "t_max" not in row:
@@ -515,7 +514,7 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
 
 
 def _not_run(why: str, refused: Sequence[tuple[int, str]]) -> str:
-    """Say which sizes IMB refused, why, and which option of an experiment changes that."""
+    """Return the sizes that IMB refused, the reason, and the option of an experiment that changes the limit."""
     first, several = size_text(refused[0][0]), len(refused) > 1
     which = f"{len(refused)} sizes from {first} on were" if several else f"{first} was"
     if why == "time_out":  # which ends the table
@@ -569,7 +568,7 @@ def _int(value: float | None) -> int | None:
 
 
 def _runs(parsed: Parsed) -> int:
-    """Return how many runs a text holds. One run prints many tables: only the same table again is another run."""
+    """Return the number of runs in a text. One run prints many tables, and only a repeated table means another run."""
     heads = {row.get("run") for row in parsed.tables["benchmarks"].records()}
     rows = [
         tuple((k, v) for k, v in row.items() if k not in ("table", "value", "repetitions"))
@@ -579,7 +578,7 @@ def _runs(parsed: Parsed) -> int:
 
 
 def _parts(parsed: Parsed) -> list[dict[str, int]]:
-    """Each run that has tables is a cell of its own."""
+    """Return the context of each run with tables, because each such run is a cell."""
     runs = dict.fromkeys(row["run"] for row in parsed.tables["benchmarks"].records())
     return [{"text_run": (whole(run) or 0) + 1} for run in runs] if len(runs) > 1 else [{}]
 

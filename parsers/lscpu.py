@@ -169,7 +169,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
 
 
 class _Machine:
-    """What one run of lscpu says."""
+    """The output of one lscpu run."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[int, str, str | None]] = []
@@ -300,7 +300,7 @@ def _row(line: str, mode: str) -> list[str]:
 
 
 def _split_field(line: str, mode: str) -> tuple[str, str | None, bool] | None:
-    """Return (English name, value, whether it was translated) of one line of the list."""
+    """Return (English name, value, whether translated) for one line of the list."""
     match = _FIELD.match(line)
     if not match:
         match = _TIGHT_FIELD.match(line)
@@ -314,12 +314,12 @@ def _split_field(line: str, mode: str) -> tuple[str, str | None, bool] | None:
 
 
 def _column_names(names: list[str]) -> list[str]:
-    """Name every column; -p leaves the one between Node and the caches without a name."""
+    """Return a name for every column. -p omits the name of the column between Node and the caches."""
     return [name if name else f"column{i}" for i, name in enumerate(names, 1)]
 
 
 def _documents(body: str) -> Iterator[_Machine]:
-    """Yield what each JSON document of the text says."""
+    """Yield the content of each JSON document in the text."""
     at = 0
     if _DOCUMENT.search(body):
         check_json(body)
@@ -361,7 +361,7 @@ def _yes(value: object) -> str:
 
 
 def _cell(word: str | None) -> Scalar:
-    """Read one cell of a table of CPUs: a number, yes or no, a word; "-" and "" are missing."""
+    """Return one cell of a CPU table: a number, yes or no, a word. "-" and "" are missing."""
     if word in (None, "", "-"):
         return None
     if word in ("yes", "Y", "no", "N"):
@@ -373,7 +373,7 @@ def _cell(word: str | None) -> Scalar:
 
 
 def _bytes(size: str) -> float | None:
-    """Read `32K`, `96 KiB`, `4.5 MiB`, `98304`. lscpu's K is 2**10."""
+    """Return the bytes of `32K`, `96 KiB`, `4.5 MiB` or `98304`. lscpu's K is 2**10."""
     match = _CACHE_SIZE.fullmatch(size)
     if not match:
         return None

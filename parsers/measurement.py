@@ -72,7 +72,7 @@ class Metric:
 
 
 class _Rows(Sequence[tuple[Scalar, ...]]):
-    """Rows of a table that are made only when somebody asks; equal to a tuple of them."""
+    """Lazy rows of a table. Equal to a tuple of the rows."""
 
     __slots__ = ()
 

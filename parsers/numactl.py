@@ -92,7 +92,7 @@ def recognise(text: str) -> bool:
 
 
 def _is_refusal(text: str) -> bool:
-    """Return whether an error of numactl's is all there is. Above the output of another tool it is only noise."""
+    """Return whether the text has only an error of numactl. Above another tool's output the error is noise."""
     if not text.lstrip()[:15].startswith(("<", "libnuma: ", "numactl: ", "usage: numactl ")):
         return False
     printed = [line for line in text.split("\n") if line.strip()]
@@ -147,7 +147,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
 
 
 class _Machine:
-    """What one run of numactl says."""
+    """The output of one numactl run."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Scalar] = {}
@@ -199,8 +199,7 @@ class _Machine:
         self.seen = True
 
     def _may_go_on(self, line: str) -> bool:
-        """Say whether a last line without a line end may be the beginning of one of numactl's, or stands where more
-        is missing."""
+        """Return whether a last line without a line end may be truncated."""
         if self.columns and {node for node, _, metric in self.figures if metric == "distance"} >= {
             *self.columns
         }:
@@ -209,8 +208,9 @@ class _Machine:
         return "node_count" in self.facts or own is not None or " " not in line.strip()
 
     def _list(self, node: int, more: list[int] | None, line: str, *, wrapped: bool = False) -> None:
-        """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a
-        number."""
+        """Store the CPUs of a node. numactl lists CPUs in order, so another order means that a line was wrapped inside
+        a number.
+        """
         if more is None:
             self._not_read(node, line)
             return
@@ -241,7 +241,7 @@ class _Machine:
             self.figures[node, to, "distance"] = float(distance)
 
     def _drop_cut(self) -> None:
-        """Leave out a list of CPUs that the text ends in: numactl prints the node's size below it."""
+        """Remove a list of CPUs at the end of the text, because numactl prints the node's size below the list."""
         node, _, metric = next(reversed(self.figures), (None, None, ""))
         if metric == "cpus" and node is not None and "node_count" in self.facts:
             del self.figures[node, None, metric]
@@ -267,8 +267,9 @@ class _Machine:
 
 
 def _cpus(printed: str, count: str | None) -> list[int] | None:
-    """Return the CPUs of a list: `0 1 8`, `0-3, 8 (5)` of --cpu-compress, `0 1 2 ... 8` of a person. None if it is
-    another list."""
+    """Return the CPUs of a list: `0 1 8`, `0-3, 8 (5)` (--cpu-compress), `0 1 2 ... 8` (shortened by hand). Else
+    None.
+    """
     cpus: list[int] = []
     step = 0  # of the numbers that "..." stands for
     for word in printed.split():

@@ -187,9 +187,9 @@ def _nothing(text: str) -> ParseError:
 
 
 def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
-    """Return (metric, statistic, factor) of each column of `# Size    Avg Latency(us)   Min Latency(us)`.
+    """Return (metric, statistic, factor) for each column of `# Size    Avg Latency(us)   Min Latency(us)`.
 
-    Heads of barriers have no `#` (osu_ibarrier), and pastes lose it.
+    Heads of barriers have no `#` (osu_ibarrier), and a paste may remove the `#`.
     """
     if len(line) > _LONGEST_HEAD:
         return ()

@@ -130,7 +130,9 @@ def _tables(documents: list[dict[str, Any]]) -> Parsed:
 
 
 def _ns(value: float) -> float:
-    """Return a time of a histogram. Raises ValueError for NaN, which Python's JSON reads and poke does not print."""
+    """Return a time of a histogram. Raises ValueError for NaN, which Python's JSON reader accepts and poke never
+    prints.
+    """
     if not math.isfinite(value):
         raise ValueError(f"{value} for a time")
     return float(value)

@@ -205,7 +205,7 @@ class _Run:
 
 
 class _Reader:
-    """Reads the lines of one process, or of several one after the other."""
+    """A line reader for one process, or for several in sequence."""
 
     def __init__(self, rank: int | None) -> None:
         self.rank = rank
@@ -216,8 +216,7 @@ class _Reader:
         self.hpcc_version: str | None = None
 
     def _run(self, *, new: bool = False) -> _Run:
-        """Return the run at hand, or a new one if there is none, or if `new` and the one at hand has its table
-        already."""
+        """Return the current run. Return a new run if there is no run, or if `new` and the current run has a table."""
         if not self.runs or (new and (self.runs[-1].rows or self.runs[-1].ended)):
             self._add(None, None)
         return self.runs[-1]
@@ -297,7 +296,7 @@ class _Reader:
         return True
 
     def _say(self, run: _Run | None, line: str) -> bool:
-        """Take in what a line says about its run. A rule or a verdict ends the table above it."""
+        """Read the facts of a line about the run. A rule or a verdict ends the table above."""
         if run and run.rows and _RULE.match(line):
             run.ended = True
         elif run and _VALID.match(line):
@@ -350,8 +349,7 @@ def _add_hpcc(run: _Run, kernel: str, metric: str, word: str, unit: str) -> None
 
 
 def _drop_cut_row(run: _Run) -> None:
-    """Leave out the last row if its last figure has fewer digits after the point than the times above it, or beside
-    it."""
+    """Remove the last row if its last figure has fewer decimals than the other times."""
     if not run.rows or run.ended:
         return
     kernel, cells = list(run.rows.items())[-1]

@@ -183,7 +183,7 @@ def cells(
 
 
 class _Above(NamedTuple):
-    """What stands above a row, since the table before its own."""
+    """The lines above a row, back to the previous table."""
 
     table: int  # the line with the first row of its table
     commands: tuple[str, ...]
@@ -192,7 +192,7 @@ class _Above(NamedTuple):
 
 
 def _fits(head: str, columns: Sequence[Column]) -> int:
-    """Return how many words of the columns the head of a table has."""
+    """Return the number of the columns' words in the head of a table."""
     words = (w for c in columns for w in (c.name, c.statistic or "", *c.labels.values(), *c.pick.values()))
     return len({*re.findall(r"[a-z]+", head)} & {*re.findall(r"[a-z]+", " ".join(words).lower())})
 
@@ -200,7 +200,7 @@ def _fits(head: str, columns: Sequence[Column]) -> int:
 def _above(
     text: str, rows: Sequence[_Found], columns: Sequence[Column], tool: str, heading_of: Callable[[str], str]
 ) -> list[_Above]:
-    """Return which table each row belongs to, with the commands and the heading above that."""
+    """Return the table of each row, with the commands and the heading above the table."""
     program = re.compile((tool and taken(tool).program) or r"(?!)")
     body = clean(text, emphasis=True).split("\n")
     out: list[_Above] = []
@@ -301,9 +301,9 @@ class _Found(NamedTuple):
 
 
 def _lines(text: str, columns: Sequence[Column]) -> tuple[list[_Found], dict[int, str]]:
-    """Return the rows, and the lines between them that look like rows and have other columns, by their number.
+    """Return the rows, and similar lines with other columns, by line number.
 
-    One way of telling cells apart holds for the whole table: that which gives the most rows.
+    One separator applies to the whole table: the separator with the most rows.
     """
     body = [line.strip() for line in clean(text, emphasis=True).split("\n")]
     ways = [[_row(line, pattern, columns) for line in body] for pattern in _BETWEEN]
@@ -337,7 +337,7 @@ def _label(name: str, word: str) -> Scalar:
 
 
 def _option(word: str) -> str | int | float:
-    """`00050` is 50, `0.5` is 0.5, `4k` stays as it is written."""
+    """Return an option's value: `00050` is 50, `0.5` is 0.5, `4k` is unchanged."""
     if re.fullmatch(r"[+-]?\d{1,18}", word):
         return int(word)
     value = number(word)
@@ -345,7 +345,7 @@ def _option(word: str) -> str | int | float:
 
 
 def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Scalar]:
-    """Return the labels that a table of the tool has if nobody says otherwise."""
+    """Return the default labels of a tool's table."""
     labels = _parser(tool).LABELS
     usual: dict[str, Scalar] = {name: value for name, value in _COUNTED.items() if name in labels}
     named = {"", *(column.name for column in columns)}

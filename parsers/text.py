@@ -90,7 +90,7 @@ def why_too_large(size_bytes: int) -> str:
 
 
 def _is_utf_16(data: bytes) -> bool:
-    """Tell UTF-16 that lost its BOM by its NUL bytes."""
+    """Return whether NUL bytes show UTF-16 without a BOM."""
     low, high = data[:64:2], data[1:64:2]
     return high.count(0) > len(high) // 2 and low.count(0) <= len(low) // 4
 
@@ -141,7 +141,7 @@ def clean(
 
 
 def _opened(text: str) -> str:
-    """Return the text without what holds it as a whole: encodings of mails, web pages and JSON, terminals."""
+    """Return the text without encodings of mails, web pages, JSON and terminals."""
     text = without_json(text)
     if not text.isprintable():  # True for no text with a line end; spares single words the rest
         text = _ends(text)
@@ -243,7 +243,7 @@ def row(line: str, count: int) -> tuple[list[str], str] | None:
 
 
 def _words(line: str) -> list[str]:
-    """Return the words of a line that may be a row; none if it does not even begin as a number does."""
+    """Return the words of a line that may be a row. Empty if the line does not begin like a number."""
     body = line.replace("|", " ").strip(_ROW_MARKS)
     return _NOTE_MARK.sub(" ", body).split() if body[:1] in _BEGIN_NUMBERS else []
 
@@ -312,8 +312,7 @@ def with_point(word: str) -> str:
 
 
 def _ends(text: str) -> str:
-    """Make every line end "\\n", of any number of CRs before it. No expression: a megabyte of CRs is a megabyte,
-    too."""
+    r"""Return the text with "\n" at every line end, without the CRs before. A regular expression would be slow."""
     if "\r" not in text:
         return text
     *ended, last = text.split("\n")
@@ -321,7 +320,7 @@ def _ends(text: str) -> str:
 
 
 def _overstruck(text: str) -> str:
-    """Take off what backspaces took off, each one character of its line."""
+    """Return the text after its backspaces, each of which removes one character of its line."""
     kept: list[str] = []
     for i, part in enumerate(_BACKSPACES.split(text)):
         if i % 2 == 0:

@@ -105,7 +105,7 @@ def recognise(text: str) -> bool:
 
 
 def _may_hide_json(text: str) -> bool:
-    """Return whether there is fio's JSON, as it is, in a web page or in a string of another JSON."""
+    """Return whether the text has fio's JSON, plain, in a web page or inside a JSON string."""
     return "fio version" in text and _JSON_NAME.search(text) is not None
 
 
@@ -149,7 +149,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
 
 
 def _same_run(report: Report, others: Sequence[Report]) -> bool:
-    """Return whether JSON (or terse) has told this run already (--output-format=json,normal)."""
+    """Return whether the JSON (or terse) reports include this run (--output-format=json,normal)."""
     names = {job.name for job in report.jobs}
     return any(names <= {job.name for job in other.jobs} for other in others if other.form != report.form)
 
@@ -169,7 +169,9 @@ def _nothing(text: str, messages: Sequence[str], reports: Sequence[Report]) -> P
 
 
 def _runs(reports: Sequence[Report]) -> list[list[Report]]:
-    """Put the reports of one run together, in order: --status-interval prints one each interval, the last is final."""
+    """Group the reports of a run in order. --status-interval prints one report per interval, and the last report is
+    final.
+    """
     runs = [[reports[0]]]
     for before, report in pairwise(reports):
         if _continues(before, report):
@@ -180,7 +182,7 @@ def _runs(reports: Sequence[Report]) -> list[list[Report]]:
 
 
 def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> list[list[Report]]:
-    """Leave only the jobs of one group of one document. Raises ParseError if there are none."""
+    """Keep only the jobs of one group of one document. Raises ParseError without such jobs."""
     chosen = [
         replace(
             report,
@@ -195,8 +197,7 @@ def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> li
 
 
 def _continues(before: Report, after: Report) -> bool:
-    """Return whether `after` is a later look at the same run: the same jobs, begun at the same time, with more
-    behind them."""
+    """Return whether `after` is a later report of the same run: the same jobs and start time, with more I/O."""
     if before.form == after.form == "normal":
         processes, later = ({(job.name, job.pid) for job in r.jobs if job.pid} for r in (before, after))
         if processes:  # more, where a later group has begun; in containers every run has the same numbers
@@ -212,13 +213,16 @@ def _continues(before: Report, after: Report) -> bool:
 
 
 def _near(a: int | None, b: int | None) -> bool:
-    """Begun at the same time? In ms (job_start), or in whole seconds that are off by one (timestamp - elapsed)."""
+    """Return whether two start times are equal, in ms (job_start), or in seconds ± 1 (timestamp - elapsed)."""
     return a is not None and b is not None and abs(a - b) <= 1
 
 
 def _joined(jobs: Sequence[Job], heads: int) -> bool:
-    """Has group_reporting put several sections of a job file into an entry? fio prints the options of one of them;
-    but its job_runtime is the sum over all processes, and a text has a line at its head for each section (`heads`)."""
+    """Return whether group_reporting combined several sections of a job file into an entry.
+
+    fio prints the options of one section only, but job_runtime is the sum over all processes, and the head of the text
+    has a line per section (`heads`).
+    """
     at_work = [job for job in jobs if job.value("iops")]
     if heads > len(at_work) > 0:
         return True
@@ -334,7 +338,7 @@ def _group_row(document: int, group: int | None, name: str, row: Row) -> Iterato
 
 
 def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Scalar, ...], str, float]]:
-    """Yield (labels, metric, value) of one report: its jobs, then its disks."""
+    """Yield (labels, metric, value) of one report: jobs first, then disks."""
     for index, job in enumerate(report.jobs):
         for direction, statistic, metric, value in () if job.is_sum else job.rows:
             yield (number, index, job.name or None, direction, statistic), metric, value
@@ -345,7 +349,7 @@ def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Scalar, ...], str
 
 
 def _direction(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
-    """Return the direction that `rw` says all I/O has; one column of a mix is of reads and writes together."""
+    """Return the direction if `rw` gives all I/O one direction. One column of a mix combines reads and writes."""
     word = settings.get("rw", "").removeprefix("rand")
     if word in ("rw", "readwrite"):
         return {"direction": "mixed"}
@@ -353,14 +357,14 @@ def _direction(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
 
 
 def _typed(command: str) -> Mapping[str, Scalar]:
-    """Return the options of a command line; `--iodepth=1/4/8` stands for several commands and is none."""
+    """Return the options of a command line. `--iodepth=1/4/8` means several commands and is skipped."""
     tight = re.sub(r"(?<!\s)\s*=\s*", "=", re.sub(r"(--?)\s+(?=[a-z])", r"\1", command))
     options = re.findall(r"(?:^|\s)--?([a-z]\w*)(?:=(\S+))?", tight)
     return {f"option.{name}": v or "1" for name, v in options if not re.fullmatch(r"\w+(?:/\w+)+", v)}
 
 
 def _groups(parsed: Parsed) -> list[dict[str, int]]:
-    """The groups of a job file ran one after the other: each is a cell."""
+    """Return the context of each group. The groups of a job file ran in sequence, so each group is a cell."""
     jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
     groups = dict.fromkeys((whole(j.get("document")) or 0, whole(j.get("group")) or 0) for j in jobs)
     return [{"document": d, "group": g} for d, g in groups] if len(groups) > 1 else [{}]

@@ -135,7 +135,7 @@ def find(text: str) -> tuple[list[Report], str]:
 
 
 def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, bool]:
-    """Decode the report that starts at `start`; return it, where it ends, and whether it is whole as it stands."""
+    """Return the report that starts at `start`, its end, and whether the report is complete."""
     with contextlib.suppress(*_UNREADABLE):
         document, end = _DECODER.raw_decode(text, start)
         return _report(document), end, True
@@ -154,7 +154,7 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, 
 
 
 def _salvage(text: str) -> Report:
-    """Read the complete jobs of a report that is cut off."""
+    """Return the complete jobs of a truncated report."""
     document: dict[str, Any] = {**dict(_HEAD.findall(text)), "jobs": []}
     if match := _TIMESTAMP.search(text):
         document["timestamp"] = int(match[1])
@@ -173,8 +173,7 @@ def _salvage(text: str) -> Report:
 
 
 def _report(document: dict[str, Any]) -> Report:
-    """Read a report. Its jobs are taken out of the document one by one: of json+ they are much larger than what is
-    read."""
+    """Return a report. Jobs are removed from the document one by one, because json+ jobs are large."""
     report = Report("json", str(document.get("fio version", "")).removeprefix("fio-") or None)
     shared = _strings(document.get("global options"))
     moment = document.get("timestamp")
@@ -199,8 +198,11 @@ def _report(document: dict[str, Any]) -> Report:
 
 
 def _last_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last entry of each job of a client. With --status-interval fio's client puts all reports into one
-    list, and the sum over all clients behind the first of them, where it is not the sum of the run."""
+    """Return the last entry of each client job.
+
+    With --status-interval fio's client puts all reports into one list. The sum over all clients follows the first
+    report and is not the sum of the run.
+    """
     at = next((i for i, entry in enumerate(entries) if _is_sum(entry)), len(entries))
     if at + 1 >= len(entries):
         return entries
@@ -216,13 +218,15 @@ def _last_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_sum(item: Mapping[str, Any]) -> bool:
-    """Is this the sum that fio's client adds? A job has the key, with {} if all of its options are global; fio
-    before 2.14 prints it for no job."""
+    """Return whether the entry is the sum over all clients.
+
+    A job has the key, with {} if all options are global. fio before 2.14 never prints the key.
+    """
     return item.get("jobname") == ALL_CLIENTS and "job options" not in item
 
 
 def _rows(values: Mapping[str, Any], keys: Iterable[_Key]) -> Iterator[Row]:
-    """Yield a row for each key that has a number."""
+    """Yield a row for each key with a number."""
     for key, direction, statistic, metric, factor in keys:
         if _number(value := values.get(key)):
             yield direction, statistic, metric, value * factor
@@ -268,7 +272,7 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
 
 
 def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
-    """Take in read, write, trim, mixed or sync. A direction without I/O is all zeros: it was not measured."""
+    """Store read, write, trim, mixed or sync. A direction of zeros was not measured."""
     if name != "sync" and not (values.get("io_bytes") or values.get("total_ios") or values.get("runtime")):
         return
     bandwidth, factor = ("bw_bytes", 1) if values.get("bw_bytes") else ("bw", KIB)
@@ -303,7 +307,7 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
 
 
 def _latencies(job: Job, name: str, values: Mapping[str, Any]) -> None:
-    """Take in latency objects. Zeros all over (disable_clat=1, a synchronous engine's slat) are no measurement."""
+    """Store latency objects. Zeros only (disable_clat=1, slat of a synchronous engine) mean not measured."""
     for key, metric, factor in _LATENCIES:
         latency = _object(values.get(key))
         samples = _integer(latency.get("N"))
@@ -341,8 +345,9 @@ def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: i
 
 
 class _Edges(dict[str, int]):
-    """The low or the high end of each bucket by the key that fio prints: a report has tens of thousands, of 4000
-    kinds."""
+    """The low or high end of each bucket by fio's key, cached: a report has tens of thousands of buckets with 4000
+    keys.
+    """
 
     def __init__(self, end: int) -> None:
         super().__init__()
@@ -369,7 +374,7 @@ def _shares(job: Job, item: Mapping[str, Any]) -> None:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JSON)
-    """Yield every number inside that is not 0, with its path: what a newer fio measures is kept under its own name."""
+    """Yield every nonzero number with its path, so that metrics of newer fio versions are stored."""
     if len(path) > _LONGEST_PATH:
         return
     if isinstance(value, dict):
@@ -383,7 +388,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:  # noqa:
 
 
 def _number(value: object) -> TypeGuard[int | float]:
-    """Is this a figure? A minimum that never was one is printed as 2**64 - 1 by some versions."""
+    """Return whether the value is a figure. Some versions print a missing minimum as 2**64 - 1."""
     return (type(value) is int or type(value) is float) and -_NEVER < value < _NEVER
 
 

@@ -120,8 +120,7 @@ def _bins(log: Log, window_ms: int) -> _Rows:
 
 
 def _fineness(count: int) -> tuple[int, int] | None:
-    """Return (how many of fio's own buckets a count is of, bits of their index) of a line of so many counts; None
-    for another format."""
+    """Return (fio buckets per count, bits of the index) for a line with the given number of counts. None if unknown."""
     for whole, bits in _ALL_BINS.items():
         if count and whole % count == 0 and (whole // count).bit_count() == 1 and whole // count <= 64:
             return whole // count, bits

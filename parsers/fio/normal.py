@@ -109,7 +109,7 @@ def find(text: str) -> tuple[list[Report], list[str]]:
 
 
 def _certain(line: str) -> str:
-    """Return the part of an unfinished line that cannot be the beginning of something longer."""
+    """Return the part of an unfinished line that cannot be truncated."""
     line = line.rstrip()
     if _JOB.match(line) or _BANNER.match(line):
         return ""
@@ -117,7 +117,7 @@ def _certain(line: str) -> str:
 
 
 class _Reader:
-    """Takes one line after the other; where a line belongs depends on the lines before it."""
+    """A line reader. The meaning of a line depends on the previous lines."""
 
     def __init__(self) -> None:
         self.reports: list[Report] = Parts()
@@ -178,7 +178,7 @@ class _Reader:
             self._closing_line(line)
 
     def _begins(self, line: str) -> bool:
-        """Take a line that begins a report, a job or what stands below the jobs, and fio's messages."""
+        """Read a line that begins a report, a job or the part below the jobs, and fio's messages."""
         if match := _BANNER.match(line):
             self._next_report(match[1])
         elif match := _SERVER.match(line):  # one for each server, all before the first result
@@ -297,13 +297,14 @@ class _Reader:
             unread.append(line.strip())
 
     def _check(self, line: str, mark: str, count: int) -> None:
-        """Keep a line as unread that has more figures than were read."""
+        """Store a line as unread if it has more figures than were read."""
         if line.count(mark) > count:
             self.report.unread.append(line.strip())
 
     def _whole(self, pairs: list[tuple[str, str]], last: str, end: str = r"\.\d\d$") -> list[tuple[str, str]]:
-        """Leave out the last pair of a line if the line may be cut in it: its key is not `last`, its value does not
-        end like `end`."""
+        """Remove the last pair of a line if the pair may be truncated: the key is not `last`, or the value does not end
+        in `end`.
+        """
         if not pairs or re.fullmatch(last, pairs[-1][0]) or re.search(end, pairs[-1][1]):
             return pairs
         self.report.truncated = f"the line of {pairs[-1][0]}={pairs[-1][1]} ends early"
@@ -312,22 +313,25 @@ class _Reader:
     def _bandwidth_unit(self, unit: str) -> float:
         """Return the bytes per second of `bw (  KiB/s)`.
 
-        With kb_base=1000 the label says kB or MiB, but what is printed are the KiB/s that fio keeps, and from 10**6
-        of them on thousands of those (stat.c: show_ddir_status divides by kb_base only).
+        With kb_base=1000 the label is kB or MiB, but the figure is in KiB/s, or from 10**6 KiB/s in thousands of KiB/s
+        (stat.c: show_ddir_status divides by kb_base only).
         """
         if self.decimal:
             return KIB * (1000 if unit.startswith("M") else 1) / (8 if unit.endswith("bit") else 1)
         return size(f"1{unit}", binary=unit in ("KB", "MB", "GB", "Kbit", "Mbit")) or 0.0
 
     def _nanoseconds(self) -> bool:
-        """Does this fio count nanoseconds (3.0 on)? Then `lat (usec): 2=` starts at 1 µs, not at 0."""
+        """Return whether this fio counts nanoseconds (3.0 and later), so that `lat (usec): 2=` starts at 1 µs and not
+        at 0.
+        """
         if version := self.report.version:
             return not version.startswith(("1.", "2.")) or version.startswith("2.99")
         return bool(self.job and any(s == "bandwidth" for _, s, m, _ in self.job.rows if m == "samples"))
 
     def _labels(self, name: str) -> tuple[str, str]:
-        """Return (direction, metric) of `clat`, ` lat`, `sync`, `clat prio 1/0/0 (12.5% of IOs)`; metric "" if
-        unknown."""
+        """Return (direction, metric) for `clat`, ` lat`, `sync`, `clat prio 1/0/0 (12.5% of IOs)`. "" for an unknown
+        metric.
+        """
         which, _, prio = re.sub(r" \([\d.]+% of IOs\)$", "", name.strip()).partition(" ")
         direction = "sync" if which == "sync" else f"{self.direction} {prio}".strip()
         return direction, _WHICH.get(which, "")
@@ -363,10 +367,9 @@ class _Reader:
             job.rows.append((direction, metric, "samples", samples))
 
     def _issued(self, job: Job, text: str) -> None:
-        """Take in `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`.
+        """Store `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`.
 
-        The rates of a direction are then those of its count of I/Os, which has all its digits, where the two go
-        together.
+        The count of I/Os has all digits. If the count agrees with the printed rates, the rates come from the count.
         """
         ways = ("read", "write", "trim", "sync")
         if {direction for direction, _, metric, _ in job.rows if metric == "runtime"} == {"mixed"}:

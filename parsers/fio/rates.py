@@ -61,11 +61,11 @@ def _unit(match: re.Match[str], *, binary: bool) -> float:
 
 
 def _rounded(digits: str, prefix: str, unit: float, *, old: bool) -> Rounded | None:
-    """Return between what a figure lies that fio's num2str has made (lib/num2str.c).
+    """Return the interval of a figure that fio's num2str printed (lib/num2str.c).
 
-    It divides whole numbers, so one without a prefix is cut. Of 9.996 Mi it prints `9.00Mi`: a fraction that is
-    rounded to 1 loses it, so decimals that are all 0 may stand for almost 1 more. Before 3.0 the decimals are those
-    of a count of 1024ths: they tell little.
+    num2str divides whole numbers, so a figure without a prefix is truncated. 9.996 Mi is printed as `9.00Mi`, because a
+    fraction that rounds to 1 is dropped. Zero decimals may therefore mean almost 1 more. Before 3.0 the decimals are
+    1024ths and have little information.
     """
     value = number(digits)
     if value is None:

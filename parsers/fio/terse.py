@@ -56,7 +56,7 @@ def find(text: str) -> list[Report]:
 
 
 class _Fields:
-    """Fields one after the other; IndexError past the last one."""
+    """Fields in order. Raises IndexError after the last field."""
 
     def __init__(self, fields: list[str]) -> None:
         self.fields = fields
@@ -109,13 +109,14 @@ def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
 
 
 def _is_cpu(fields: list[str], at: int) -> bool:
-    """Are these the user and the system CPU time? Nowhere else do two plain fields with a per cent sign follow
-    another."""
+    """Return whether the fields are user and system CPU time. No other two adjacent plain fields have per cent
+    signs.
+    """
     return len(fields) > at + 1 and fields[at].endswith("%") and fields[at + 1].endswith("%")
 
 
 def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
-    """Take in a direction; one without I/O is all zeros: it was not measured."""
+    """Store a direction. A direction of zeros was not measured."""
     rows: list[tuple[str, str, float]] = []  # statistic, metric, value
     totals = zip(
         ("io_bytes", "bandwidth", "iops", "runtime"), take.values(4), (KIB, KIB, 1, NS["msec"]), strict=True
@@ -155,14 +156,14 @@ def _whole(text: str) -> int:
 
 
 def _latency(metric: str, take: _Fields) -> list[tuple[str, str, float]]:
-    """Take min, max, mean and deviation, in µs; all zero is not measured."""
+    """Store min, max, mean and deviation in µs. All zeros mean not measured."""
     low, high, mean, sd = (value * NS["usec"] for value in take.values(4))
     rows = [("min", metric, low), ("max", metric, high), ("mean", metric, mean), ("sd", metric, sd)]
     return rows[: 4 if sd else 3] if high or mean else []
 
 
 def _rest(job: Job, take: _Fields, known: dict[str, Disk]) -> None:
-    """Take what may follow: disks of nine fields, `slaves` of eight, error counts, the description."""
+    """Store the optional fields: disks of nine fields, `slaves` of eight, error counts, the description."""
     while (
         len(disk_fields := take.next(9)) == 9
         and disk_fields[8].endswith("%")

@@ -152,19 +152,19 @@ def _about(index: int, run: Run) -> dict[str, Scalar]:
 
 
 def _traffic(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
-    """Return the traffic that `W` asks for, in the words of the table."""
+    """Return the traffic of `W` in the vocabulary of the table."""
     traffic = traffic_of({"W": settings["W"]}) if "W" in settings else None
     return {"traffic": traffic} if traffic else {}
 
 
 def _command(parsed: Parsed) -> str | None:
-    """Return the command line with the program, which the text leaves out."""
+    """Return the command line with the program, which the text omits."""
     options = parsed.facts.get("command_line")
     return f"mlc {options}" if options else None
 
 
 def _typed(command: str) -> Mapping[str, Scalar]:
-    """Return a command line without its program, and what it measures."""
+    """Return a command line without the program, and the measured section."""
     line = re.sub(r"^.*?\b(?:mlc(?:_\w+)?(?:\.exe)?|memlat)\b[\"']?\s*", "", command)
     mode = next((name[2:] for name in command_options(line) if name.startswith("--")), None)
     return {"command_line": line, **({"mode": mode} if mode else {})}

@@ -180,7 +180,7 @@ class Reader:
     # -- runs and sections
 
     def _run(self, section: str | None = None) -> Run:
-        """Return the run that the line at hand belongs to; begin it if it is a new one."""
+        """Return the run of the line, a new run if the line begins one."""
         run = self.runs[-1] if self.runs else None
         is_next = (
             run and run.version and section and run.mode in (None, section) and not run.measured(section)
@@ -208,7 +208,7 @@ class Reader:
         return self.runs[-1]
 
     def _new_run(self) -> Run:
-        """Begin a run that nothing but a repeated section announces."""
+        """Begin a run that only a repeated section indicates."""
         if not (self.prompt or self.banner):
             self._add(self.runs[-1].program, self.runs[-1].version)
         self.section = None
@@ -248,8 +248,7 @@ class Reader:
             self._unread(line, last)
 
     def _says(self, line: str) -> bool:
-        """Take in what a line says that holds no figures. Most lines of a text that is none of MLC's lack every word
-        of it."""
+        """Read a line without figures. Most lines of other tools contain no word of MLC."""
         if _MAY_SAY(line) or self.wrapped:
             return self._head(line) or self._title(line) or self._say(line)
         return self._is_note(line) or (self.section is not None and _RULE.fullmatch(line) is not None)
@@ -322,7 +321,7 @@ class Reader:
             self.factor = to_base(f"{match[1]}/s")[0]
 
     def _say(self, line: str) -> bool:
-        """Read what a line says about its run or section, besides figures."""
+        """Read the facts of a line about the run or section, without figures."""
         if flag := next((flag for pattern, flag in _NOTICES if pattern.search(line)), None):
             self._run().flags.add(flag)
             return True
@@ -463,8 +462,10 @@ class Reader:
             self.aside = self.aside or []
 
     def _damaged(self, table: Sequence[Cell], words: Sequence[str]) -> bool:
-        """Is this a row of the section's table, and not of another one below its prose: its number of words, an
-        index that the table has not had, and all cells but one numbers?"""
+        """Return whether the line is a damaged row of the section's table.
+
+        The number of words must fit, the index must be new, and all cells except one must be numbers.
+        """
         readable = sum(number(word) is not None for word in words[1:])
         if (
             len(words) != len(self.columns or self.order) + 1
@@ -477,7 +478,7 @@ class Reader:
         return int(words[0]) in {*self.columns} - {cell.labels[-2] for cell in table}
 
     def _like_figures(self, line: str) -> bool:
-        """Return whether a line of a section that is not read looks as if figures were in it."""
+        """Return whether an unread line of a section looks like figures."""
         words = line.split()
         expected = len(self.columns or self.order) + 1
         return (
@@ -517,7 +518,7 @@ class Reader:
 
 
 def _keep_last(cells: list[Cell]) -> None:
-    """Leave out figures of a matrix that come again: a verbose run prints each cell once more, before the matrix."""
+    """Remove repeated figures of a matrix, because a verbose run prints each cell before the matrix."""
     latest: dict[object, Cell] = {}
     for index, cell in enumerate(cells):
         key = index if cell.labels[-1] is None else cell[:2]
@@ -527,9 +528,9 @@ def _keep_last(cells: list[Cell]) -> None:
 
 
 def _drop_cut_row(run: Run, section: str, cells: list[Cell]) -> None:
-    """Leave out a table's last row if its figures have fewer digits than those above: a process was killed in it.
+    """Remove a table's last row if the figures have fewer digits than the rows above, because the process was killed.
 
-    A row on a last line without a line end is judged more strictly, and by what MLC prints if it is the first.
+    A last line without a line end is judged more strictly. A first row is compared with MLC's usual digits.
     """
     labels = cells[-1].labels if cells else ()
     for _, metric, word, _, last in [cell for cell in cells if cell.labels == labels]:
@@ -551,7 +552,7 @@ _ALL: Final = tuple(
 
 
 def _check_complete(run: Run) -> None:
-    """Flag what must have been longer: a section begun, a default list of delays or of mixes not gone through."""
+    """Flag truncated output: a section without figures, an incomplete default list of delays or mixes."""
     refused = run.flags & {"hugepages_missing", "invalid_argument"}
     cut = any(not cells for cells in run.tables.values()) and not refused
     if run.program != "memlat":  # it may be asked for fewer
@@ -575,8 +576,8 @@ def _check_complete(run: Run) -> None:
 def _rows_missing(run: Run) -> set[str]:
     """Return the flag of a run that ends in a matrix over NUMA nodes with fewer rows than columns.
 
-    Nodes without CPUs (HBM, CXL) have no row. They are half of the nodes at most, and a run of all modes goes on
-    behind its matrices: else the text was cut. Where neither tells, it is one or the other.
+    Nodes without CPUs (HBM, CXL) have no row. If more than half of the nodes have no row, or a run of all modes ends
+    here, the text was truncated. Other texts are ambiguous.
     """
     section, cells = next(reversed(run.tables.items()), ("", []))
     if section not in ("latency_matrix", "bandwidth_matrix"):

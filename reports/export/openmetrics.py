@@ -73,7 +73,7 @@ def text(results: Results, tool: str | None = None) -> str:
 
 
 def _last_measured(measurements: Measurements) -> pd.DataFrame:
-    """Return the numbers that are compared, of the last measured file of each host, program and cell."""
+    """Return the numbers of the newest file for each host, program and cell."""
     keys = ["host", "program", "point_id"]
     runs = measurements.runs.join(measurements.sessions["time"], on="session")
     order = runs[runs["counts"].astype(bool)].sort_values(["time", "started_utc", "file"])
@@ -83,7 +83,7 @@ def _last_measured(measurements: Measurements) -> pd.DataFrame:
 
 
 def _medians(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row per number of a cell on a host: `median`, `repeats`, `flags`, and the columns of its first run."""
+    """Return one row per number of a cell on a host: `median`, `repeats`, `flags`, and the columns of the first run."""
     keys = ["series", "host", "program", "point_id"]
     groups = frame.groupby(keys, sort=False)
     numbers = groups.agg(median=("value", "median"), repeats=("value", "size"), flags=("flags", joined))
@@ -108,7 +108,7 @@ def _numbers(rows: Iterable[Row], names: Mapping[int, tuple[str, Name]]) -> Iter
 
 
 def _cells(rows: Iterable[Row]) -> Iterator[Family]:
-    """Yield the families of a tool that count the runs and the checks behind each cell."""
+    """Yield the families of a tool for the number of runs and of checks per cell."""
     for tool, group in group_by(rows, lambda row: fit(row["tool"])).items():
         cells = group_by(group, lambda row: tuple(_cell_labels(row).items()))
         repeats = {cell: max(row["repeats"] for row in numbers) for cell, numbers in cells.items()}
@@ -123,7 +123,7 @@ def _cells(rows: Iterable[Row]) -> Iterator[Family]:
 
 
 def _hosts(measurements: Measurements) -> Iterator[Family]:
-    """Yield how the runs of each host ended, and when the last of them began."""
+    """Yield the states of the runs of each host, and the start of the last run."""
     runs = measurements.runs[~measurements.runs["warm_up"].astype(bool)]
     states = runs["status"].replace("used in", "ok")
     states = states.mask((states == "ok") & (runs["disturbance"] != ""), "disturbed")  # it was allowed
@@ -146,7 +146,7 @@ def _hosts(measurements: Measurements) -> Iterator[Family]:
 
 
 def _infos(results: Results) -> Family:
-    """Return the family to join on: numbers of two kinds of processor are not to be compared."""
+    """Return the family with host data for joins, because different processors must not be compared."""
     sessions = {(m.file, m.session.session): m for m in results.measured}
     last = {sessions[key].host: sessions[key].session for key in timeline(results.measured)}
     labels = [
@@ -160,7 +160,7 @@ def _infos(results: Results) -> Family:
 
 
 def _seconds(started_utc: str) -> float:
-    """Return seconds since 1970; 0 if the text of the file is not a time."""
+    """Return seconds since 1970. 0 for an invalid time in the file."""
     try:
         return datetime.fromisoformat(started_utc).timestamp()
     except ValueError:
@@ -171,9 +171,10 @@ def _seconds(started_utc: str) -> float:
 
 
 def _named(tool: str, number: Name, used: Collection[str] = ()) -> tuple[str, str, float, str]:
-    """Return (name, unit, factor to it, help) of a number's family.
+    """Return (name, unit, factor to the unit, help) of a number's family.
 
-    A user may call a plain number "a_seconds", and another "a" with the unit s: the second becomes "value_a_seconds".
+    A user may name one plain number "a_seconds", and another number "a" with the unit s. The second becomes
+    "value_a_seconds".
     """
     unit, factor = _UNITS.get(number.unit, (fit(number.unit).strip("_").lower(), 1.0))
     if number.unit == "1" and not get_parser(tool).METRICS:  # a user's own metric: a ratio, or a count
@@ -187,7 +188,7 @@ def _named(tool: str, number: Name, used: Collection[str] = ()) -> tuple[str, st
 
 
 def _stem(name: Name, unit: str) -> str:
-    """Return the metric as a part of a family's name, which `unit` ends: "latency" for "latency_seconds"."""
+    """Return the metric as part of a family's name before `unit`: "latency" for "latency_seconds"."""
     stem = fit(_NAMES.get(name.metric, name.metric.replace("×", "x"))).strip("_").lower()
     if unit and (stem == unit or stem.endswith(f"_{unit}")):
         stem = stem.removesuffix(unit).rstrip("_")
@@ -211,7 +212,7 @@ def _number_labels(tool: str, name: Name, unit: str) -> dict[str, str]:
 
 
 def _labels(pairs: Iterable[tuple[str, object]]) -> dict[str, str]:
-    """Return labels with names that are fit and different; those without a value are left out."""
+    """Return labels with valid and unique names. Labels without a value are left out."""
     labels: dict[str, str] = {}
     for name, value in pairs:
         if value is None or value == "":

@@ -58,7 +58,7 @@ def _csv(texts: Texts) -> str:
 
 
 def _document(texts: Texts) -> Document:
-    """Return a table per text, in the words of the tool."""
+    """Return a table per text, in the tool's vocabulary."""
     blocks: list[Block] = []
     for name, parsed in texts:
         blocks.append(Heading(name))

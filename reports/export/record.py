@@ -134,7 +134,7 @@ def _cell(runs: Sequence[Run], guilty: Guilty) -> dict[str, Any]:
 
 
 def _leading(runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Return the number that stands for a cell; None if it has none."""
+    """Return the main number of a cell, None without a number."""
     cell = Repeats(tuple(runs))
     if cell.lead is None:
         return None

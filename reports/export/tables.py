@@ -71,7 +71,7 @@ def csv_pieces(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def _csv_texts(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column whose texts are no formulas. Most values come many times."""
+    """Return a column without formulas. Most values repeat many times."""
     texts = {value: csv_text(value) for value in column.unique() if isinstance(value, str)}
     return column.map(lambda value: texts.get(value, value) if isinstance(value, str) else value)
 
@@ -124,7 +124,7 @@ def _wide(results: Results, tool: str) -> pd.DataFrame:
 
 
 def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Make label columns of whole numbers whole again: a missing value, a disk without a job, made them floats."""
+    """Restore whole numbers in label columns. A missing value (a disk without a job) converts a column to floats."""
     for name in frame.select_dtypes("float"):
         if name != "value" and " [" not in str(name) and (frame[name].dropna() % 1 == 0).all():
             frame[name] = frame[name].astype("Int64")

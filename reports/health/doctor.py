@@ -135,7 +135,7 @@ def _devices(topology: Topology, node: NumaNode) -> list[str]:
 
 
 def _distances(topology: Topology, node: NumaNode) -> dict[int, int | None]:
-    """Return node → distance of its memory; empty if the machine reports none."""
+    """Return {node: distance of its memory}. Empty if the machine reports no distances."""
     others = topology.numa_nodes if topology.distances else ()
     return {other.os_index: topology.distance(node.os_index, other.os_index) for other in others}
 

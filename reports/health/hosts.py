@@ -36,7 +36,7 @@ def document(view: View, *, quiet: Collection[str] = (), tickets: bool = False) 
 
 
 def _states(view: View, quiet: Collection[str]) -> Iterable[tuple[Any, ...]]:
-    """Yield a row per state and reason, with the runs that are done and the disturbed ones, which are not judged."""
+    """Yield a row per state and reason, with the completed runs and the disturbed runs, which are not judged."""
     counts = "--allow-disturbed" not in view.sweep.words
     for word, reason, group in states.fold(view.states):
         if word in quiet and not reason:
@@ -52,7 +52,7 @@ def _states(view: View, quiet: Collection[str]) -> Iterable[tuple[Any, ...]]:
 
 
 def _drains(view: View) -> Iterable[str]:
-    """Yield the commands that drain hosts on which a tool failed, if these are fewer than the others."""
+    """Yield the commands that drain hosts with a failed tool, if such hosts are a minority."""
     for word, reason, group in states.fold(view.states) if view.sweep.via == "slurm" else ():
         hosts = [state.host for state in group]
         if word == "failed" and all(state.retry for state in group) and 2 * len(hosts) < len(view.states):

@@ -29,7 +29,7 @@ _MIN_REPEATS: Final = 2
 
 
 class _NotNow(Exception):
-    """Nothing is measured: an id and the cause."""
+    """The check is not possible now. Has an id and the cause."""
 
 
 class Check:
@@ -104,7 +104,7 @@ class Check:
 
     @contextlib.contextmanager
     def _in_time(self) -> Iterator[None]:
-        """End what is inside after `within` seconds. A sweep that has begun is stopped, and its results are stored."""
+        """Stop the block after `within` seconds. A sweep in progress is stopped and its results are stored."""
         before = signal.signal(signal.SIGALRM, self._alarm)
         signal.setitimer(signal.ITIMER_REAL, self._within)
         try:
@@ -129,7 +129,7 @@ class Check:
         return f"not done within {self._within:g} s; {self._activity}"
 
     def _compare(self, results: Results, baseline: Sequence[Path], threshold: float) -> Iterator[Trouble]:
-        """Yield what is worse than the baseline, or why there is no comparison."""
+        """Yield the troubles against the baseline, or the reason for no comparison."""
         sweeps = {run.cell.sweep for run in results.runs}
         problem = ""
         try:
@@ -147,7 +147,7 @@ class Check:
 
 
 def _refuse(event: Waiting) -> None:
-    """Raise _NotNow instead of waiting: a late check is worthless."""
+    """Raise _NotNow instead of waiting, because a late check is useless."""
     if event.scratch:
         raise _NotNow("busy", f"another sweep is measuring; the scratch folder: {event.scratch}")
     if event.holder:

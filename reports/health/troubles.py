@@ -87,7 +87,7 @@ def describe_cell(cell: Cell) -> str:
 
 
 def _failed(results: Results, wrong: Collection[tuple[str, int]]) -> Iterator[Trouble]:
-    """Yield failed runs, repeats with the same reason once."""
+    """Yield failed runs. Repeats with the same reason count once."""
     shown: set[tuple[str, str]] = set()
     for run in results.failed:
         reason = run.record.reason or run.unreadable
@@ -127,13 +127,17 @@ def compared(comparison: Comparison) -> Iterator[Trouble]:
 
 
 def _is_open(row: Mapping[str, Any]) -> bool:
-    """May it be slower: disturbed on a side, without a test, or beyond the threshold within the noise?"""
+    """Return whether the number may be slower: disturbed on a side, untested, or beyond the threshold within the
+    noise.
+    """
     worse = row["shift"] is None or row["shift"] > math.log1p(row["threshold"])
     return not row["verdict"] or (row["verdict"] == "inconclusive" and bool(row["unsure"] or worse))
 
 
 def _given_up(results: Results, late: str, enough: int) -> Iterator[Trouble]:
-    """Yield the lack of time. The sweep runs in rounds, so that each cell has some repeats before one has all."""
+    """Yield the lack of time. The sweep runs in rounds, so each cell has some repeats before one cell has all
+    repeats.
+    """
     good = Counter(run.record.point_id for run in results.runs if run.parsed)
     failed = {run.record.point_id for run in results.failed if run.record.status not in _OUTSIDE}
     if any(good[cell.point_id] < enough for _, cell, _ in results.missing if cell.point_id not in failed):
@@ -141,7 +145,7 @@ def _given_up(results: Results, late: str, enough: int) -> Iterator[Trouble]:
 
 
 def _not_measured(results: Results) -> Iterator[Trouble]:
-    """Yield cells without a number whose runs did not fail: disturbed at each attempt, misplaced, or not started."""
+    """Yield cells without a number and without a failed run: disturbed at each attempt, misplaced, or not started."""
     measured = {run.record.point_id for run in results.runs if run.parsed}
     disturbed = [run for run in results.disturbed if run.record.point_id not in measured]
     for run in (*disturbed, *(run for run in results.failed if run.record.status in _OUTSIDE)):

@@ -167,7 +167,7 @@ def _check_name(name: str) -> None:
 
 
 def _copy_name(path: Path) -> str:
-    """Return the name of a file's copy: the same for the same first session, however much was added to it."""
+    """Return the name of a file's copy, which depends only on the first session."""
     with open_result(path) as result:
         sessions = result.sessions()
     if not sessions:

@@ -52,7 +52,7 @@ def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
 
 
 def _values(told: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
-    """Return name → its values, as texts; None where a cell has none."""
+    """Return {name: values as texts}. None for a cell without a value."""
     names = dict.fromkeys(name for own in told for name in own)
     return {n: {canonical_json(own[n]) if n in own else None for own in told} for n in names}
 
@@ -82,7 +82,7 @@ def _leaves(prefix: str, values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
 
 
 def _tells(name: str, cell: Cell, told: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether a name is worth showing: of a place, its selectors are only where places of one name have others."""
+    """Return whether a name distinguishes cells. A place's selectors count only if places of one name differ."""
     if not name.startswith("place.") or cell.place is None:
         return True
     return len({own.get(name) for own in told if own.get("place") == cell.place.name}) > 1
@@ -133,7 +133,7 @@ def _named(own: Sequence[Run]) -> object:
 
 
 def _start(run: Run) -> object:
-    """The same for what was started in one way: a tool with its options, in one place under whatever name."""
+    """Return a key for equal starts: a tool with its options in a place, for any name of the place."""
     words = tuple(word for word in run.record.argv if "/" not in word)
     return run.cell.sweep, run.cell.tool, canonical_json(dict(run.cell.options)), run.placed, words
 

@@ -83,7 +83,7 @@ def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
 
 
 def _speaks_of(metric: str, name: str) -> bool:
-    """Does a check that convicts this metric say something of what is called so in Guilty?"""
+    """Return whether a check that flags this metric concerns the name in Guilty."""
     if not metric or not name or metric in wholes(name.removesuffix("/")):
         return True
     return name.endswith("/") and metric.startswith(name)

@@ -19,7 +19,10 @@ def abouts(results: Results) -> tuple[str, ...]:
 
 
 def _part(text: str, path: str, results: Results) -> str:
-    """Say "Only a part of it ran here: “Latency”; not “Files” and “Disk”."; "" where all sweeps ran, or the text is none of today's."""
+    """Return "Only a part of it ran here: “Latency”; not “Files” and “Disk”.".
+
+    "" if all sweeps ran, or the text is not valid in this version.
+    """
     try:
         titles = {sweep.name: sweep.title or sweep.name for sweep in parse_experiment(text, path).sweeps}
     except UserError:

@@ -139,8 +139,10 @@ def sizes(memory: Iterable[Any]) -> list[str]:
 
 
 def _less_than_a_module(size: float) -> float:
-    """Return how many bytes equal machines may differ by: 2 %, a module of 32 being 3 %; of a small memory what a crash kernel
-    takes, 1.5 GiB, but never 4 %."""
+    """Return the allowed memory difference of equal machines in bytes.
+
+    The limit is 2 % (a module of 32 is 3 %). For a small memory, the limit is a crash kernel's 1.5 GiB, below 4 %.
+    """
     return max(0.02 * size, min(1.5 * 2**30, 0.04 * size))
 
 

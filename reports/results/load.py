@@ -44,7 +44,7 @@ Watched = Callable[[list[tuple[Path, str]]], Iterable[tuple[Path, str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """What one result file holds."""
+    """The content of one result file."""
 
     name: str
     host: str  # of its last session
@@ -225,7 +225,7 @@ def _read(path: Path, name: str) -> _File:
 def _run(
     file: ResultFile, name: str, session: Session, stored: StoredCell, record: RunRecord, reading: Parsed | ParseError | None
 ) -> Run:  # fmt: skip
-    """Return a run with what its parser reads, or why it reads nothing."""
+    """Return a run with the parser's result, or the parser's error."""
     stdout, stderr = (
         _text(file, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
     )
@@ -239,9 +239,9 @@ def _run(
 
 
 def _chosen(runs: Iterable[Run], include: Include) -> dict[str, dict[tuple[str, str, int], Run]]:
-    """Return tool → slot → the run that counts: the newest of its attempts, of disturbed ones the least disturbed.
+    """Return {tool: {slot: run that counts}}: the newest attempt, or the least disturbed attempt if all are disturbed.
 
-    What is void has no part if its cell has anything else.
+    Invalid runs count only in a cell without valid runs.
     """
     by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
     found: dict[str, dict[tuple[str, str, int], Run]] = {}
@@ -259,7 +259,7 @@ _AS_QUIET_SHARE: Final = 0.01
 
 
 def _counting(cell: Sequence[Run], include: Include) -> list[Run]:
-    """Return the runs that stand for a cell, one per repeat, in order."""
+    """Return the runs that count for a cell, one per repeat, in order."""
     if not any(run.is_disturbed for run in cell):
         return [*cell]
     quiet = [run for run in cell if not run.is_disturbed]
@@ -282,7 +282,7 @@ def _taken(run: Run) -> float:
 
 
 def _order(files: Iterable[str], sweeps: Iterable[str], levels: Levels) -> Order:
-    """Return what undoes the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
+    """Return the sort key that undoes the random order of runs: given files, first plan of sweeps, axes of cells."""
     file_at, sweep_at = ({name: i for i, name in enumerate(names)} for names in (files, sweeps))
 
     kept: dict[int, tuple[Cell, list[LevelKey]]] = {}  # by the cell's id: most runs share theirs
@@ -301,7 +301,7 @@ def _order(files: Iterable[str], sweeps: Iterable[str], levels: Levels) -> Order
 def _ordered(
     chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], order: Order
 ) -> dict[str, tuple[Run, ...]]:
-    """Return the runs in order; the tools as their sweeps were first planned, in whichever file."""
+    """Return the runs in order. The tools have the order in which the sweeps were first planned, in any file."""
     found = {tool: tuple(sorted(by_key.values(), key=order)) for tool, by_key in chosen.items()}
 
     def planned(of: tuple[str, tuple[Run, ...]]) -> int:
@@ -312,9 +312,11 @@ def _ordered(
 
 
 def _with_sources(runs: Sequence[Run]) -> list[Run]:
-    """Tell each captured text apart where any of its sweep are: two that told the same may be of two machines, and then so may be
-    the others, though they told something else; those of two versions of a program are not of one measurement. Nothing is joined or
-    summed up across them."""
+    """Distinguish captured texts by source if any text of the sweep needs a source.
+
+    Equal texts may be from two machines, so the other texts of the sweep may be from different machines too. Texts of
+    two program versions are separate measurements. Nothing is joined or summed across sources.
+    """
     sweeps = group_by((run for run in runs if run.captured), lambda run: (run.file, run.cell.sweep))
     apart = {
         key
@@ -338,7 +340,7 @@ def _with_sources(runs: Sequence[Run]) -> list[Run]:
 
 
 def _with_builds(runs: Sequence[Run]) -> list[Run]:
-    """Say which program made a run's numbers, where its file has others of that name and version: the path, else the sum."""
+    """Name the program by path, or else checksum, if a file has several programs with one name and version."""
 
     def named(run: Run) -> tuple[str, str, str]:
         return run.file, run.record.program, run.version
@@ -369,7 +371,9 @@ def _with_builds(runs: Sequence[Run]) -> list[Run]:
 
 
 def _changed(run: Run, **fields: Any) -> Run:  # noqa: ANN401 (those of a Run)
-    """Return a run with other values, the run itself where it has them already: most runs of a hundred thousand do."""
+    """Return a run with other values, or the same run if the values are equal, as for most of a hundred thousand
+    runs.
+    """
     return (
         run if all(getattr(run, name) == value for name, value in fields.items()) else replace(run, **fields)
     )
@@ -387,8 +391,9 @@ def _text(result: ResultFile, record: RunRecord, stream: str, limit: int) -> str
 
 
 def _excerpt(pieces: Iterable[bytes], limit: int) -> str:
-    """Return `excerpt` of an output that comes in pieces: of a large one no more than beginning and end is held, for it may be 256 MB, and
-    a GB as a text."""
+    """Return `excerpt` of an output in pieces. Only the beginning and end are in memory, because outputs reach 256
+    MB.
+    """
     most = max(_WHOLE, 4 * limit)
     head, tail, size, ends = bytearray(), b"", 0, 0
     for piece in pieces:
@@ -403,7 +408,7 @@ def _excerpt(pieces: Iterable[bytes], limit: int) -> str:
 
 
 def _cut(data: bytes, *, begins: bool = False) -> bytes:
-    """Return bytes without a character of UTF-8 that was cut at their end; `begins`: of reversed bytes, whose own end is rest of one."""
+    """Return bytes without a truncated UTF-8 character at the end. `begins`: the bytes are reversed."""
     for n in range(1, 5):
         byte = data[-n]
         if byte < 0x80:

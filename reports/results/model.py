@@ -240,7 +240,7 @@ class Run:
 
 @functools.lru_cache(maxsize=512)
 def _of_options(facts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return (fact, option) of those that tell an option: the runs of a sweep have the same facts."""
+    """Return (fact, option) for the facts that are options. All runs of a sweep have the same facts."""
     return tuple((name, name.removeprefix("option.")) for name in facts if name.startswith("option."))
 
 
@@ -504,7 +504,9 @@ def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
 
 
 def _is_other(axis: str, runs: Sequence[Run]) -> bool:
-    """Does the text of any cell call itself another value of an axis than was asked for? Then two cells may have all else alike."""
+    """Return whether any text reports another value of an axis than requested. Two cells may then be equal
+    otherwise.
+    """
     asked = ((run, run.cell.options.get(axis)) for run in {run.record.point_id: run for run in runs}.values())
     return any(
         isinstance(value, str) and isinstance(said := row.labels.get(axis), str) and said != value
@@ -515,7 +517,7 @@ def _is_other(axis: str, runs: Sequence[Run]) -> bool:
 
 
 def _varying(runs: Sequence[Run]) -> list[str]:
-    """Names of the axes, and of the other options that differ between the cells, in the order of the experiment."""
+    """Return the axes and the other options that differ between cells, in the order of the experiment."""
     options = [run.options for run in runs]
     names = dict.fromkeys(
         name

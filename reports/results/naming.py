@@ -104,7 +104,7 @@ def level_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def _exact_size(text: str) -> str:
-    """Return a size as written ("65536k") in the largest unit that it is a whole number of ("64 MiB"); what is none as it is."""
+    """Return a size ("65536k") in the largest unit with a whole number ("64 MiB"). Other values are unchanged."""
     from parsers.units import size_bytes
 
     try:

@@ -84,7 +84,9 @@ def counted(sessions: int, evidence: int) -> str:
 
 
 def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:
-    """Return a sentence for each session with a wrong wall clock, for the first few sessions."""
+    """Return one sentence with the number of sessions with a wrong wall clock and an example. Empty without such
+    sessions.
+    """
     wrong = sorted(
         (m for m in machines if when[_key(m)].stepped), key=lambda m: (m.host, when[_key(m)].at, m.file)
     )
@@ -135,7 +137,7 @@ def _boot(machine: Machine) -> tuple[object, ...]:
 
 
 def _clocks(sessions: Sequence[Session]) -> list[tuple[float, str]]:
-    """Return when each session of a boot began, and what is wrong with its own clock."""
+    """Return the start of each session of a boot, and the error of its clock."""
     uptimes = [session.facts.get("uptime_s") for session in sessions]
     counts = Counter(
         uptimes
@@ -163,7 +165,7 @@ def _clocks(sessions: Sequence[Session]) -> list[tuple[float, str]]:
 
 
 def _alone(session: Session) -> tuple[float, str]:
-    """Return when a session began by its own clock, and what it says itself of its being wrong."""
+    """Return the start of a session by its own clock, and the session's own remark on the clock."""
     began, ended = _seconds(session.started_utc), _seconds(session.ended_utc or "")
     if 0 < ended < began:
         return began, f"its clock went back by {fmt.seconds(began - ended)} while it ran"

@@ -104,6 +104,6 @@ def _sync(path: Path) -> None:
 
 
 def _not_written(path: Path, error: OSError, hint: str) -> PinsweepError:
-    """Return what is said of a file that cannot be written; a disk that is full is nobody's mistake in a command."""
+    """Return the error for a file that cannot be written. A full disk is not a mistake in the command."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return (PinsweepError if full else UserError)(str(path), f"cannot be written: {error.strerror}", hint)

@@ -121,7 +121,7 @@ def _finite(value: float, digits: int, rounding: str, step: float | None) -> Sho
 
 
 def _power_of_ten(value: float, digits: int, *, trim: bool) -> Shown:
-    """Return "1.50 × 10³⁰⁰"; trim: without zeros at the end."""
+    """Return "1.50 × 10³⁰⁰". trim: without trailing zeros."""
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     if trim and "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
@@ -130,7 +130,7 @@ def _power_of_ten(value: float, digits: int, *, trim: bool) -> Shown:
 
 
 def _decimals(value: float) -> int:
-    """Return how many decimals a number was written with, up to ten digits."""
+    """Return the number of decimals of a number, up to ten digits."""
     mantissa, _, power = f"{value:.10g}".partition("e")
     return max(len(mantissa.partition(".")[2]) - int(power or 0), 0)
 
@@ -188,7 +188,7 @@ def span(values: Iterable[float], unit: str, step: float | None = None) -> str:
 
 
 def _behind(unit: str) -> str:
-    """Return a unit as it follows a number."""
+    """Return a unit as the suffix of a number."""
     return "" if unit in ("", "1") else unit if unit.startswith("/") else f" {unit}"
 
 

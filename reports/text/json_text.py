@@ -32,7 +32,7 @@ def _escaped(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Return a value of what JSON knows: texts of anything else, numpy's numbers as Python's, sets in order."""
+    """Return a JSON value: numpy's numbers as Python numbers, sets sorted, other objects as text."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):

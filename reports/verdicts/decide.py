@@ -71,7 +71,7 @@ def _check(samples: Iterable[Sample], rules: Rules) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Between:
-    """What the sessions of a cell say of the noise between them."""
+    """The noise between the sessions of a cell."""
 
     variance: float  # of the session medians about the mean of their side
     df: int
@@ -81,8 +81,7 @@ class _Between:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The cells of a family in arrays (G,), NaN where a cell has no such number. Shifts and variances are those of
-    logs."""
+    """The cells of a family in arrays (G,), NaN for a missing number. Shifts and variances are of logs."""
 
     tested: NDArray[np.bool_]
     shift: Array  # of b against a, its sign turned: above 0 is worse
@@ -140,10 +139,10 @@ def _measured(name: str, samples: Sequence[Sample], rules: Rules) -> _Measured:
 
 
 def _common_tau(families: Sequence[_Measured]) -> float:
-    """Return the session noise that the families too small to learn from show together; TAU_ASSUMED where that is less.
+    """Return the common session noise of families that are too small for a separate estimate, at least TAU_ASSUMED.
 
-    A sweep of 6 cells by 8 metrics has 48 shifts: they do not know the noise of each metric, but they know when 1 % is
-    wrong.
+    A sweep of 6 cells by 8 metrics has 48 shifts. The shifts cannot estimate the noise of each metric, but show if 1 %
+    is wrong.
     """
     import numpy as np
 
@@ -211,9 +210,11 @@ def _family(measured: _Measured, rules: Rules, common: float) -> Family:
 def _intervals(
     cells: _Cells, at: NDArray[np.int_], total: Array, total_df: Array, of_sessions: Array, tau_df: float
 ) -> tuple[Array, Array]:
-    """Return the ends of the 95 % intervals of the shifts: where ranks decide those of the ranks, which know nothing of
-    sessions, with the noise between sessions. No end is nearer than the last digit: repeats do not show what all of
-    them hide."""
+    """Return the ends of the 95 % intervals of the shifts.
+
+    Interval ends of ranks ignore sessions, so the noise between sessions is added. No end is nearer than the last
+    digit, because repeats cannot show an error that all repeats share.
+    """
     import numpy as np
 
     shift, low, high = cells.shift[at], cells.rank_low[at], cells.rank_high[at]
@@ -227,12 +228,12 @@ def _intervals(
 
 
 def _of_digits(resolution: Array) -> Array:
-    """Return the variance that a last digit of such a size makes."""
+    """Return the variance due to a last digit of the given size."""
     return resolution**2 / 12
 
 
 def _measure(samples: Sequence[Sample]) -> _Cells:
-    """Fill the arrays; cells of one shape (numbers of runs, and how they fall into sessions) at once."""
+    """Fill the arrays. Cells of one shape (number of runs per session) are computed together."""
     import numpy as np
 
     cells = _Cells.empty(len(samples))
@@ -284,7 +285,7 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
 
 
 def _numbered(sessions: Sequence[Hashable], runs: int) -> tuple[int, ...]:
-    """Return the sessions of the runs as numbers from 0, in the order in which they appear."""
+    """Return the sessions of the runs as numbers from 0, in order of appearance."""
     if not sessions:
         return (0,) * runs
     numbers: dict[Hashable, int] = {}
@@ -292,7 +293,7 @@ def _numbered(sessions: Sequence[Hashable], runs: int) -> tuple[int, ...]:
 
 
 def _between(sides: Iterable[tuple[Array, Sequence[int]]]) -> list[_Between]:
-    """Pool the sessions of both sides, each about the mean of its own. At least one side has several."""
+    """Pool the sessions of both sides, each about the mean of its side. At least one side has several sessions."""
     import numpy as np
 
     total: Array = np.zeros(1)
@@ -312,8 +313,7 @@ def _between(sides: Iterable[tuple[Array, Sequence[int]]]) -> list[_Between]:
 
 
 def _tau(measured: _Measured, rules: Rules, common: float) -> tuple[float, TauSource, float]:
-    """Return (τ, where it comes from, its degrees of freedom). `common`: what small families are given
-    (`_common_tau`)."""
+    """Return (τ, source, degrees of freedom). `common`: the value for small families (`_common_tau`)."""
     cells, at, variance, apart = measured.cells, measured.at, measured.variance, measured.apart
     if all(s.interleaved for s in measured.samples):
         return 0.0, "interleaved", estimate.TAU_DF
@@ -345,7 +345,7 @@ def _seen(known: Sequence[tuple[_Between, float]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """What the test of one cell came to."""
+    """The result of the test of one cell."""
 
     p: float
     q: float
@@ -417,7 +417,7 @@ def _verdict(sample: Sample, shift: float, test: _Test | None, alpha: float, del
 
 
 def _is_nothing(sample: Sample) -> bool:
-    """Is it 0 in every run of two or more a side, as a count of errors is?"""
+    """Return whether the value is 0 in all runs, with two or more runs per side, as a count of errors may be."""
     return min(len(sample.a), len(sample.b)) > 1 and not any(sample.a) and not any(sample.b)
 
 

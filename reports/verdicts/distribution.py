@@ -109,7 +109,7 @@ def by_chance(p: float | None, least_p: float | None) -> bool:
 
 
 def _seen(middles: Array, counts: Array, n_a: int) -> float:
-    """Return the distance of the sides as they are: the first runs against the others."""
+    """Return the observed distance of the sides: the first runs against the others."""
     import numpy as np
 
     found = float(_distances(middles, counts, np.arange(len(counts))[None, :] < n_a)[0])
@@ -166,8 +166,9 @@ def _distances(middles: Array, counts: Array, splits: NDArray[np.bool_]) -> Arra
 
 @functools.lru_cache(maxsize=4)  # most cells have as many runs; up to some MB each
 def _splits(runs: int, n_a: int, seed: int) -> NDArray[np.bool_]:
-    """Return the ways to give so many runs a side of `n_a`, (S, runs): all of them, or _RANDOM by chance where there
-    are more."""
+    """Return the ways to choose `n_a` runs for side A, (S, runs): all ways, or _RANDOM random ways if there are
+    more.
+    """
     import numpy as np
 
     rng = random.Random(seed)
@@ -182,7 +183,7 @@ def _splits(runs: int, n_a: int, seed: int) -> NDArray[np.bool_]:
 
 
 def _exchange(middles: Array, counts: Array, n_a: int, seed: int) -> tuple[float, float | None, float | None]:
-    """Return (distance, p, the least p that so many runs can give) of the first `n_a` runs against the others."""
+    """Return (distance, p, lowest possible p) of the first `n_a` runs against the others."""
     runs = len(counts)
     seen = _seen(middles, counts, n_a)
     if min(n_a, runs - n_a) < 2:
@@ -202,7 +203,7 @@ def _exchange(middles: Array, counts: Array, n_a: int, seed: int) -> tuple[float
 
 
 def _modes(runs: Sequence[_Columns], middles: Array, counts: Array, n_a: int) -> tuple[ModeShares, ...]:
-    """Find the peaks of all runs together, and each run's share in them; the first `n_a` runs are those of A."""
+    """Return the peaks of all runs together, and each run's share. The first `n_a` runs are side A."""
     import numpy as np
 
     together: dict[tuple[float, float], int] = {}

@@ -103,9 +103,9 @@ def prior(variance: Array, df: Array, *, winsor: tuple[float, float] | None = (0
 
 
 def _inverse_trigamma(excess: float) -> float:
-    """Return d0 with ψ'(d0/2) = `excess`; infinite where nothing is left to explain.
+    """Return d0 with ψ'(d0/2) = `excess`, infinite without excess.
 
-    ψ' falls all the way, so halving finds it; `scipy.optimize.brentq` says the same, and takes half a second to import.
+    ψ' is monotonic, so bisection finds d0. `scipy.optimize.brentq` gives the same, but takes half a second to import.
     """
     from scipy.special import polygamma
 
@@ -253,8 +253,10 @@ def interval_of_ranks(a: Array, b: Array) -> tuple[Array, Array]:
 
 @functools.cache
 def _ways(n_a: int, n_b: int) -> tuple[int, ...]:
-    """Return in how many ways each U of Mann and Whitney comes about, from 0 to n_a · n_b ÷ 2: the coefficients of a
-    Gaussian binomial."""
+    """Return the number of ways to get each U of Mann and Whitney from 0 to n_a · n_b ÷ 2.
+
+    The numbers are the coefficients of a Gaussian binomial.
+    """
     ways = [1] + [0] * (n_a * n_b // 2)
     for i in range(1, n_a + 1):
         for u in range(len(ways) - 1, n_b + i - 1, -1):
@@ -266,7 +268,7 @@ def _ways(n_a: int, n_b: int) -> tuple[int, ...]:
 
 @functools.cache
 def _largest_evidence(n_a: int, n_b: int) -> int:
-    """Return the largest U of Mann and Whitney with p < 0.05, two-sided. Four runs a side, at least."""
+    """Return the largest U of Mann and Whitney with two-sided p < 0.05, for four or more runs per side."""
     if max(n_a, n_b) > _EXACT:
         return math.floor((n_a * n_b - 1) / 2 - 1.96 * math.sqrt(n_a * n_b * (n_a + n_b + 1) / 12))
     up_to = itertools.accumulate(_ways(n_a, n_b))
@@ -301,7 +303,7 @@ def p_of_ranks(a: Array, b: Array) -> Array:
 
 @functools.cache
 def _p_exact(n_a: int, n_b: int) -> Array:
-    """Return the two-sided p of each U that is the smaller one, from 0 on."""
+    """Return the two-sided p of each smaller U, from 0."""
     import numpy as np
 
     every = math.comb(n_a + n_b, n_a)
@@ -309,8 +311,10 @@ def _p_exact(n_a: int, n_b: int) -> Array:
 
 
 def _p_of_normal(u: Array, ordered: Array, n_a: int, n_b: int) -> Array:
-    """Return the two-sided p of each U that is the smaller one, by the normal distribution, with what ties take from
-    its variance and the half that makes it continuous. `ordered`: the values of both sides, rising, (G, n_A + n_B)."""
+    """Return the two-sided p of each smaller U by the normal distribution.
+
+    The variance is corrected for ties, and U for continuity. `ordered`: sorted values of both sides, (G, n_A + n_B).
+    """
     import numpy as np
     from scipy.special import ndtr
 

@@ -244,7 +244,7 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
 
 
 def _by_chance(metric: Metric, middle: float, spread: float, noise: float, threshold: float) -> float:
-    """Return how many hosts of fewer than three sessions are suspicious on average if all are equal, by `_status`."""
+    """Return the mean number of hosts with fewer than three sessions that `_status` flags if all hosts are equal."""
     from scipy.special import stdtr
 
     if metric.better == "neither":
@@ -261,14 +261,18 @@ def _by_chance(metric: Metric, middle: float, spread: float, noise: float, thres
 
 
 def _half(metric: Metric, threshold: float) -> float:
-    """Half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in
-    something."""
+    """Half of the threshold: among hosts equal to 0.5 % with a hundred numbers each, every host is odd in some
+    number.
+    """
     return max(threshold / 2, STEPS * metric.resolution)
 
 
 def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> tuple[str, ...]:
-    """Return the worse hosts where the hosts fall into two groups of about as many, further apart than twice what
-    either spans, and than `least`: the median is then of neither, and the spread is the distance of the two."""
+    """Return the worse hosts if the hosts form two groups of similar size, else none.
+
+    The gap must be above `least` and above two times the span of either group. The median then belongs to neither
+    group, and the spread is the distance of the groups.
+    """
     names = sorted(of_host, key=of_host.__getitem__)
     values = [of_host[name] for name in names]
     cut = max(range(1, len(names)), key=lambda i: values[i] - values[i - 1])
@@ -306,13 +310,16 @@ def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple
 
 
 def _of_median(sessions: int) -> float:
-    """Return the sd of the median of some sessions, in sd of one."""
+    """Return the sd of the median of several sessions, in sd of a single session."""
     return math.sqrt(math.pi / 2 / (sessions + math.pi / 2 - 1))
 
 
 def _beyond(false: float, values: int, df: float) -> float:
-    """Return the z that a share `false` of equal hosts exceeds: t, since the spread is known from so many values (whose
-    MAD is worth less than half of them; of a short baseline it is assumed) and from the hosts' own sessions."""
+    """Return the z that a share `false` of equal hosts exceeds, by Student's t.
+
+    The spread is estimated from the given number of values (a MAD is worth less than half, and the MAD of a short
+    baseline is assumed) and from the hosts' own sessions.
+    """
     from scipy.special import stdtrit
 
     return float(-stdtrit(max(values, LEAST_HOSTS) / 2 + df, false))
@@ -369,7 +376,7 @@ def _status(
     sign: float,
     threshold: float,
 ) -> tuple[Status, str]:
-    """Return what is said of a host before its sessions are asked: by the rules of a site, and by too few sessions."""
+    """Return the state of a host before its sessions are tested: by the rules of a site, and by too few sessions."""
     bad: Status = "broken" if worse is not None and worse > BROKEN else "slow"
     if metric.floor is not None and sign * (value - metric.floor) > 0:
         return (bad if sessions >= CONFIRMED else "suspicious"), FLOOR
@@ -386,10 +393,10 @@ def _status(
 
 
 def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]:
-    """Find the hosts whose mean z over all metrics stands out: a fault too small for each metric alone.
+    """Return the hosts with an outlier mean z over all metrics: a fault too small for each metric alone.
 
-    `least`: the mean distance from which on it is one; half of the numbers lie worse by half of that. The kernels of
-    one run share its noise: of 15 hosts that are alike to 0.5 % one was 0.7 % worse in six numbers, which were three.
+    `least`: the lowest mean distance that counts. Half of the numbers must be worse by half of `least`. The kernels of
+    a run share noise: among 15 hosts equal to 0.5 %, one host was 0.7 % worse in six numbers, which were worth three.
     """
     of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(
         list
@@ -435,6 +442,6 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
 
 
 def _sessions(numbers: Sequence[Sequence[float]]) -> list[float]:
-    """Return the mean of each session over the numbers that as many sessions gave as most did."""
+    """Return the mean of each session over the numbers that have the most common session count."""
     most = median_low(map(len, numbers))
     return [fmean(session) for session in zip(*(one for one in numbers if len(one) == most), strict=True)]

@@ -72,7 +72,7 @@ def changes(values: Sequence[float], better: Direction, *, threshold: float = MA
 
 
 def _cuts(values: Sequence[float]) -> list[int]:
-    """Return the first session behind each step that kernel change-point detection finds."""
+    """Return the first session after each step that kernel change-point detection finds."""
     if not (sd := pstdev(values)):
         return []
     import numpy as np
@@ -83,9 +83,11 @@ def _cuts(values: Sequence[float]) -> list[int]:
 
 
 def _hidden_cuts(values: Sequence[float]) -> list[int]:
-    """Return the steps that are found with one outlier as its nearer neighbour was, if then no other session is one and
-    LASTING sessions lie on either side. With two of them set aside, of numbers with two modes up to four times as many
-    series without a step would have one (docs/history.md): such a series is left as it is."""
+    """Return the steps of the series with one outlier replaced by its nearer neighbour.
+
+    No other session may be an outlier, and LASTING sessions must be on each side. With two outliers replaced, up to
+    four times as many series without a step (numbers with two modes) would have a step (docs/history.md).
+    """
     if len(values) < 2 * LASTING:
         return []
     noise = NEIGHBOURS * median(abs(b - a) for a, b in itertools.pairwise(values))
@@ -99,7 +101,7 @@ def _hidden_cuts(values: Sequence[float]) -> list[int]:
 
 
 def _outliers(values: Sequence[float], noise: float) -> list[int]:
-    """Return the sessions that lie OUTLIER times the noise above all (both) their neighbours, or below all."""
+    """Return the sessions that are OUTLIER times the noise above all neighbours, or below all."""
     away = [[v - other for other in _beside(values, i)] for i, v in enumerate(values)]
     return [i for i, gaps in enumerate(away) if min(gaps) > OUTLIER * noise or max(gaps) < -OUTLIER * noise]
 
@@ -137,7 +139,7 @@ def unseen(values: Sequence[float], found: Sequence[Change]) -> float:
 
 
 def _gaps(values: Sequence[float]) -> Iterable[float]:
-    """Yield by what share of the level before each session the level from it on is another."""
+    """Yield the relative change of the level before and from each session."""
     first, last = _medians(values), _medians(values[::-1])[::-1]
     for i in range(SHORTEST, len(values) - SHORTEST + 1):
         if before := base(first[i - 1]):
@@ -145,7 +147,7 @@ def _gaps(values: Sequence[float]) -> Iterable[float]:
 
 
 def _medians(values: Sequence[float]) -> list[float]:
-    """Return the median of the values up to each: of hundreds of sessions each is not sorted anew."""
+    """Return the running median up to each value, without sorting again."""
     ordered: list[float] = []
     found = []
     for n, value in enumerate(values, 1):
@@ -200,8 +202,9 @@ def unseen_recently(values: Sequence[float], found: Sequence[Change], *, among: 
 
 
 def _level(values: Sequence[float], found: Sequence[Change]) -> tuple[float, float, float]:
-    """Return the level behind the last step, the robust standard deviation of the sessions about the levels, and how
-    far off any of them is."""
+    """Return the level after the last step, the robust sd of the sessions about the levels, and the largest
+    distance.
+    """
     parts = _parts(values, [change.index for change in found])
     off = [v - median(part) for part in parts for v in part]
     level = median(parts[-1])
@@ -210,9 +213,11 @@ def _level(values: Sequence[float], found: Sequence[Change]) -> tuple[float, flo
 
 
 def _beyond(sessions: int, among: int) -> float:
-    """Return the z that the last session of one of so many series without a step exceeds in FALSE_RECENT of the cases:
-    t, as the spread is known by a MAD, which is worth less than half of the sessions; the level is a median of them,
-    too."""
+    """Return the z of the last session that one of `among` series without a step exceeds with probability FALSE_RECENT.
+
+    The z is from Student's t, because the spread is a MAD, worth less than half of the sessions, and the level is a
+    median.
+    """
     from scipy.special import stdtrit
 
     z = float(-stdtrit(sessions / 2, FALSE_RECENT / 2 / max(among, 1)))

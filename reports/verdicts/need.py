@@ -63,8 +63,10 @@ def advise(
 
 
 def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) -> Need:
-    """More runs where they help; more sessions where the noise between them alone hides what is sought: a change of δ,
-    or the larger one that it looks like."""
+    """Return the advice for more runs, or more sessions if the noise between sessions alone hides a change of δ.
+
+    A larger observed change replaces δ.
+    """
     sought = max(delta, abs(shift))
     now = min(len(sample.a), len(sample.b))
     allowed = (sought / POWER) ** 2
@@ -95,11 +97,12 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
 
 
 def _repeats(test: Test, allowed: float) -> int:
-    """Return how many repeats a side bring the variance of the shift down to what is allowed. That of sessions is
-    less."""
+    """Return the repeats per side that reduce the variance of the shift to the allowed value, above the sessions'
+    variance.
+    """
     return math.ceil(2 * test.sd**2 / (allowed - test.of_sessions))
 
 
 def _percent(share: float) -> str:
-    """`_percent(0.03)` is "3 %", as it was typed: this is a limit, not a measurement of two digits."""
+    """Return "3 %" for 0.03, as typed, because a limit is not a measurement with two digits."""
     return f"{100 * share:.3g} %"
