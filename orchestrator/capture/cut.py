@@ -93,9 +93,9 @@ def _starts(tool: str, text: str) -> Iterator[list[int]]:
     The most reliable sign is first.
     """
     for pattern in taken(tool).begins:
-        found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
-        ends = [text.find("\n", at) + 1 for at in found]  # the lines with which earlier runs begin
-        starts = [0, *(_above(tool, text, at, end) for at, end in zip(found[1:], ends, strict=False))]
+        marks = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
+        ends = [text.find("\n", at) + 1 for at in marks]  # the lines with which earlier runs begin
+        starts = [0, *(_above(tool, text, at, end) for at, end in zip(marks[1:], ends, strict=False))]
         if len(starts := list(dict.fromkeys(starts))) > 1:
             yield starts
 
@@ -114,9 +114,9 @@ def _runs(tool: str, parsed: Parsed) -> int:
 def _figures(parts: Iterable[Parsed]) -> Iterator[tuple[Scalar, ...]]:
     """Yield all rows without the labels that only count."""
     for part in parts:
-        kept = [i for i, column in enumerate(part.measurements.columns) if column not in _COUNTING_LABELS]
+        indexes = [i for i, column in enumerate(part.measurements.columns) if column not in _COUNTING_LABELS]
         for row in part.measurements.rows:
-            yield tuple(row[i] for i in kept)
+            yield tuple(row[i] for i in indexes)
 
 
 def _above(tool: str, text: str, start: int, floor: int) -> int:
@@ -173,14 +173,14 @@ _CUT = ("truncated", "no_figures", "empty_table")
 
 def options(tool: str, parsed: Parsed) -> dict[str, Any]:
     """Return the options of a run from its text, with the tool's names and as an experiment writes them."""
-    given: dict[str, Scalar] = {
+    typed: dict[str, Scalar] = {
         name.removeprefix(OPTION_FACT): value
         for name, value in parsed.facts.items()
         if name.startswith(OPTION_FACT) and value is not None
     }
-    given |= {option: _one(parsed, name) for option, name in taken(tool).tells.items()}
-    found = get_tool(tool).captured_options(given, parsed) if tool in tool_names() else given
-    return {name: value for name, value in found.items() if value is not None}
+    typed |= {option: _one(parsed, name) for option, name in taken(tool).tells.items()}
+    result = get_tool(tool).captured_options(typed, parsed) if tool in tool_names() else typed
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
@@ -241,8 +241,8 @@ _WHERE: Final = re.compile(
 def same_but_place(commands: Sequence[Sequence[str]]) -> bool:
     """Return whether all commands are equal except for the place."""
     texts = [" ".join(words) for words in commands]
-    rest = {" ".join(_WHERE.sub("", text).split()) for text in texts}
-    return all(texts) and len(set(texts)) > 1 and len(rest) == 1
+    remaining = {" ".join(_WHERE.sub("", text).split()) for text in texts}
+    return all(texts) and len(set(texts)) > 1 and len(remaining) == 1
 
 
 def differing(commands: Sequence[Sequence[str]]) -> list[str]:

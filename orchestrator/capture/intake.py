@@ -86,11 +86,11 @@ def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left
                 outputs = _outputs(part, asked)
             except ParseError as error:
                 yield _unread(part, error)
-            for own in outputs:
+            for options in outputs:
                 try:
-                    yield replace(_read(part, own), named=part.named, host=host)
+                    yield replace(_read(part, options), named=part.named, host=host)
                 except ParseError as error:
-                    yield _unread(part, error, f", {own.tool}" if len(outputs) > 1 else "")
+                    yield _unread(part, error, f", {options.tool}" if len(outputs) > 1 else "")
             if part.named and not host:
                 whole = asked.whole or not asked.tool
                 yield from _beside(part, outputs, described) if whole else _others(part, asked)
@@ -103,9 +103,9 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
     them (`said` has the tools).
     """
     text = decode(part.data)
-    about = [tool for tool in unread.described(text) if tool not in {own.tool for own in outputs}]
+    about = [tool for tool in unread.described(text) if tool not in {options.tool for options in outputs}]
     readings = (*outputs, *(IntakeOptions(tool=tool) for tool in about))
-    forms = unread.left_out(text, lambda text: [_figures(text, own) for own in readings])
+    forms = unread.left_out(text, lambda text: [_figures(text, options) for options in readings])
     left = [(form.where, form.reason(part.name)) for form in forms]
     if outputs:
         command = "(pinsweep parse {} " + f"{shlex.quote(part.name)} reads them)"
@@ -119,16 +119,16 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
 def _others(part: Source, asked: IntakeOptions) -> Iterator[Left]:
     """Yield one line about the content of a text that is not of the requested tool or form."""
     text = decode(part.data)
-    own = TABLE if asked.columns else asked.tool
-    if len(text) > unread.LONGEST or own == "hwloc":
+    tool_name = TABLE if asked.columns else asked.tool
+    if len(text) > unread.LONGEST or tool_name == "hwloc":
         return
     guessed = guess_parsers(text) if _known(text) else ()
-    tools = [tool for tool in dict.fromkeys((*guessed, *unread.described(text))) if tool != own]
+    tools = [tool for tool in dict.fromkeys((*guessed, *unread.described(text))) if tool != tool_name]
     readings = (asked, *(IntakeOptions(tool=tool) for tool in tools))
-    forms = unread.left_out(text, lambda text: [_figures(text, one) for one in readings])
-    found = [f"output of {tool}" for tool in tools]
-    if found := [*found, *(f"{form.called} ({form.where})" for form in forms)]:
-        reason = f"not asked for: {', '.join(found)} (pinsweep parse {shlex.quote(part.name)} says how each is read)"
+    forms = unread.left_out(text, lambda text: [_figures(text, options) for options in readings])
+    contents = [f"output of {tool}" for tool in tools]
+    if contents := [*contents, *(f"{form.called} ({form.where})" for form in forms)]:
+        reason = f"not asked for: {', '.join(contents)} (pinsweep parse {shlex.quote(part.name)} says how each is read)"
         yield Left(name=f"{part.name}, the rest", reason=reason, failed=False)
 
 
@@ -147,8 +147,8 @@ def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
 
     Ranks of one program are not hosts. If only one rank has figures, the file is one text.
     """
-    found = {} if asked.columns else by_host(source.data)
-    known = [host for host, data in found.items() if _known(decode(data))]
+    lines_by_host = {} if asked.columns else by_host(source.data)
+    known = [host for host, data in lines_by_host.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
         return [("", source)]
     return [  # a host without figures is reported, but the file has not failed
@@ -156,7 +156,7 @@ def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
             host,
             replace(source, name=f"{source.name}, {host}", data=data, named=source.named and host in known),
         )
-        for host, data in found.items()
+        for host, data in lines_by_host.items()
     ]
 
 
@@ -197,8 +197,8 @@ def of_tool(tool: str, asked: IntakeOptions) -> IntakeOptions:
 
     In a report with tables, the description of the tables applies only to the tables.
     """
-    own = replace(asked, tool=tool, columns=(), whole=False)
-    return replace(own, settings={}, command="") if asked.whole else own
+    options = replace(asked, tool=tool, columns=(), whole=False)
+    return replace(options, settings={}, command="") if asked.whole else options
 
 
 def in_words(error: PinsweepError) -> str:
@@ -241,8 +241,8 @@ def table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableC
             command = asked.command or cell.command
             facts = taken(item.tool).typed(command)
             typed = {name.removeprefix(text_of.OPTION_FACT): str(value) for name, value in facts.items()}
-            own = {name: str(value) for name, value in cell.options.items()}
-            labels = _labels(item.tool, {**typed, **own, **asked.settings})
+            cell_options = {name: str(value) for name, value in cell.options.items()}
+            labels = _labels(item.tool, {**typed, **cell_options, **asked.settings})
             reading = {**form, "labels": labels, "rows": list(cell.rows), "pick": dict(cell.pick)}
             out.append((cell, {**reading, "command": command} if command else reading))
     order = sorted({cell.table for cell, _ in out})
@@ -332,10 +332,10 @@ def shown(item: Captured, asked: IntakeOptions) -> list[tuple[str, Parsed]]:
     """
     if not item.tables:
         return [(item.name, item.parsed)]
-    found = []
+    results = []
     for cell, reading in table_cells(item, asked):
         words = [cell.heading] if cell.heading else []
         words += [f"place={cell.place}"] if cell.place else []
         words += [f"{name}={value}" for name, value in cell.options.items()]
-        found.append((f"{item.name} {' '.join(words)}".strip(), table.parse(decode(item.data), reading)))
-    return found
+        results.append((f"{item.name} {' '.join(words)}".strip(), table.parse(decode(item.data), reading)))
+    return results

@@ -110,9 +110,11 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
     if runs or (holds_runs and described):  # a machine description applies to the adjacent runs
         with create_result(path) as result:
             tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
-            seen = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
+            stored_keys = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
             new = [
-                item for item in runs if seen.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})
+                item
+                for item in runs
+                if stored_keys.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})
             ]
             fresh = list({item.digest: item for item in reversed(new)}.values())[::-1]
             if fresh or described:
@@ -141,11 +143,11 @@ def _taken(
         if item.tool in MACHINE:
             machine.append(item)
             continue
-        own = asked if item.tables or not asked.whole else of_tool(item.tool, asked)
+        options = asked if item.tables or not asked.whole else of_tool(item.tool, asked)
         try:
-            name = _from_name(item.name, own)
-            parts = _of_tables(item, own) if item.tables else _of_outputs(item, own, notes)
-            runs += [_item(item, part, own, name, notes) for part in parts]
+            name = _from_name(item.name, options)
+            parts = _of_tables(item, options) if item.tables else _of_outputs(item, options, notes)
+            runs += [_item(item, part, options, name, notes) for part in parts]
         except (ParseError, UserError) as error:  # UserError: its name does not hold an axis
             failed = item.named or isinstance(error, UserError)
             left.append(Left(name=item.name, reason=in_words(error), failed=failed))
@@ -246,18 +248,18 @@ def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | None, int | None]:
     """Return (options, place, repeat) from a file's name. Raises UserError if the name lacks an axis."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for axis, pattern in asked.axes.items():
         match = pattern.search(name)
         if not match:
             raise UserError("", f"--axis {axis}: {pattern.pattern!r} is not in the name")
         value = match["value" if "value" in pattern.groupindex else pattern.groups] or ""
-        found[axis] = number_value(value.lstrip("0") or "0") if value.isdigit() else value
-    place = found.pop("place", None) or asked.settings.get("place")
-    repeat = found.pop("repeat", None)
+        options[axis] = number_value(value.lstrip("0") or "0") if value.isdigit() else value
+    place = options.pop("place", None) or asked.settings.get("place")
+    repeat = options.pop("repeat", None)
     if repeat is not None and not (isinstance(repeat, int) and repeat >= 0):
         raise UserError("", f"--axis repeat: {repeat!r} is not a number")
-    return found, None if place is None else str(place), repeat
+    return options, None if place is None else str(place), repeat
 
 
 def _cells(items: Sequence[_Item], result: ResultFile, notes: Counter[str]) -> list[tuple[_Item, Cell, int]]:
@@ -370,10 +372,10 @@ def _axes(items: Sequence[_Item]) -> dict[str, tuple[str, ...]]:
     """
     out = {}
     for tool in dict.fromkeys(item.tool for item in items):
-        own = [item for item in items if item.tool == tool]
-        names = list(dict.fromkeys(name for item in own for name in item.options))
-        varying = [n for n in names if len({str(item.options.get(n)) for item in own}) > 1]
-        added = [name for item in own for name in item.added]
+        group = [item for item in items if item.tool == tool]
+        names = list(dict.fromkeys(name for item in group for name in item.options))
+        varying = [n for n in names if len({str(item.options.get(n)) for item in group}) > 1]
+        added = [name for item in group for name in item.added]
         out[tool] = tuple(dict.fromkeys([*added, *(n for n in _MAIN if n in names), *varying]))
     return out
 
@@ -430,11 +432,11 @@ def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
     """Return what made the numbers; the version only where all texts of a tool agree."""
     out: dict[str, dict[str, Any]] = {}
     for tool in dict.fromkeys(item.tool for item in items):
-        own = [item for item in items if item.tool == tool]
-        versions = {str(item.parsed.facts.get("tool_version", "")) for item in own}
+        group = [item for item in items if item.tool == tool]
+        versions = {str(item.parsed.facts.get("tool_version", "")) for item in group}
         out[tool] = {
-            "name": own[0].program, "path": "", "sha256": "", "version": versions.pop() if len(versions) == 1 else "",
-            "stand_in": all(item.parsed.has("stand_in") for item in own),
+            "name": group[0].program, "path": "", "sha256": "", "version": versions.pop() if len(versions) == 1 else "",
+            "stand_in": all(item.parsed.has("stand_in") for item in group),
         }  # fmt: skip
     return out
 
@@ -449,20 +451,20 @@ def _machine(items: Sequence[Captured], notes: Counter[str]) -> tuple[dict[str, 
         notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1
     facts: dict[str, Any] = {}
     for tool in ("lscpu", "numactl"):
-        own = {json.dumps(f): f for item in items if item.tool == tool and (f := _facts(item))}
-        if len(own) > 1:
-            what = f"{len(own)} machines described by {tool}"
+        descriptions = {json.dumps(f): f for item in items if item.tool == tool and (f := _facts(item))}
+        if len(descriptions) > 1:
+            what = f"{len(descriptions)} machines described by {tool}"
             notes[f"{what}, and nothing says which one ran: none is kept"] = 1
-        elif own:
-            facts |= next(iter(own.values()))
+        elif descriptions:
+            facts |= next(iter(descriptions.values()))
     return facts, topologies.pop() if len(topologies) == 1 else ""
 
 
 def _facts(item: Captured) -> dict[str, Any]:
-    said = item.parsed.facts
+    facts = item.parsed.facts
     if item.tool == "lscpu":
         known = {"cpu_model": "model_name", "architecture": "architecture", "hypervisor": "hypervisor_vendor"}
-        return {ours: said[theirs] for ours, theirs in known.items() if said.get(theirs)}
+        return {ours: facts[theirs] for ours, theirs in known.items() if facts.get(theirs)}
     rows = [r for r in item.parsed.measurements.records() if r["metric"] == "distance"]
     distances = [[r["node"], r["to"], r["value"]] for r in rows]
     return {"numa_distances": distances} if distances else {}

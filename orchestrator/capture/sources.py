@@ -67,10 +67,10 @@ def sources(names: Iterable[str]) -> Iterator[Source]:
         elif Path(name).is_dir():
             yield from _folder(name)
         elif not os.path.lexists(name) and glob.has_magic(name):
-            found = sorted(p for p in glob.glob(name, recursive=True) if not Path(p).is_dir())  # noqa: PTH207 (absolute too)
-            if not found:
+            paths = sorted(p for p in glob.glob(name, recursive=True) if not Path(p).is_dir())  # noqa: PTH207 (absolute too)
+            if not paths:
                 yield Source(name=name, problem="no file of such a name", missing=True)
-            for path in found:
+            for path in paths:
                 yield from _file(path, named=True)
         else:
             yield from _file(name, named=True)

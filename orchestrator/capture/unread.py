@@ -95,14 +95,14 @@ def tables(lines: Sequence[str]) -> list[Typed]:
 
     A table has three rows or more. A row has two or more cells, and most cells are numbers.
     """
-    found: list[Typed] = []
+    results: list[Typed] = []
     rows: list[int] = []
     columns, above, head = 0, "", ""
     for at, line in enumerate([*lines, ""]):
         width = _row(line)
         if rows and width != columns:
             if len(rows) >= _FEWEST_ROWS:
-                found.append(Typed(rows[0], rows[-1], columns, head))
+                results.append(Typed(rows[0], rows[-1], columns, head))
             rows = []
         if width:
             if not rows:
@@ -111,7 +111,7 @@ def tables(lines: Sequence[str]) -> list[Typed]:
             rows.append(at)
         elif not _RULE.fullmatch(line):
             above = " ".join(line.lower().split())
-    return found
+    return results
 
 
 def _row(line: str) -> int:

@@ -155,14 +155,14 @@ class Home:
             copy.unlink()
             raise UserError(str(self.home), error.cause, "move it away; then the host starts again") from None
         try:
-            here = _run_count(self.local) if self.local.exists() else -1
+            local_count = _run_count(self.local) if self.local.exists() else -1
         except PinsweepError as error:
             for end in ("", "-journal"):
                 with suppress(FileNotFoundError):
                     Path(f"{self.local}{end}").replace(f"{self._unreadable}{end}")
             self._on_problem(f"{error}; stored as {self._unreadable}; continuing with {self.home}")
-            here = -1
-        if shared >= here:
+            local_count = -1
+        if shared >= local_count:
             self.local.with_name(f"{self.local.name}-journal").unlink(missing_ok=True)
             copy.replace(self.local)
         else:

@@ -92,9 +92,9 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
     if jobs_known:
         unlisted = {h: logs[h].job for h in sweep.hosts if h in logs and h not in jobs and logs[h].rc != 0}
         jobs = {**engine.find_ended(unlisted), **jobs}
-    asked = [h for h in sweep.hosts if patient or states.depends_on_host(files[h], jobs.get(h))]
+    hosts = [h for h in sweep.hosts if patient or states.depends_on_host(files[h], jobs.get(h))]
     try:
-        nodes = engine.hosts(asked) if asked and jobs_known else {}
+        nodes = engine.hosts(hosts) if hosts and jobs_known else {}
     except Unavailable as error:
         if patient:
             raise

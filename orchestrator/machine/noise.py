@@ -104,18 +104,20 @@ def of_processes(
         else:
             continue
         disturbing.append((process, why))
-    found: list[Finding] = []
+    results: list[Finding] = []
     for process, why in disturbing[:MAX_NAMED]:
         share = f"about {round(process.share, 1):.0%} of a CPU, seen on CPU {format_cpulist(process.cpus)}"
         fix = "wait until it has ended"
         if others or not used:
             cpus = format_cpulist(others) if others else "CPUS"
             fix += f", or keep it on other CPUs: taskset -acp {cpus} {process.pid}"
-        found.append(warning(f"{process.name} (pid {process.pid}) takes {share}", why, "" if found else fix))
+        results.append(
+            warning(f"{process.name} (pid {process.pid}) takes {share}", why, "" if results else fix)
+        )
     if (left := len(disturbing) - MAX_NAMED) > 0:
         what = "1 more process takes CPU time" if left == 1 else f"{left} more processes take CPU time"
-        found.append(warning(what, "as those do", "see top"))
-    return found
+        results.append(warning(what, "as those do", "see top"))
+    return results
 
 
 def of_throttling(before: Mapping[str, int], after: Mapping[str, int]) -> list[Finding]:

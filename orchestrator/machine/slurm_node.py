@@ -51,7 +51,7 @@ def is_all_but_kept(topology: Topology, node: str) -> bool:
     incomplete = [core for core in cores if core & missing]
     if any(core - missing for core in incomplete):
         return False  # half a core: a step, or `--hint=nomultithread`
-    kept = numbers["CPUTot"] - numbers["CPUEfctv"]
+    reserved_count = numbers["CPUTot"] - numbers["CPUEfctv"]
     if numbers["CPUTot"] == len(whole.allowed_cpus):
-        return len(missing) == kept
-    return numbers["CPUTot"] == sum(map(bool, cores)) and len(incomplete) == kept
+        return len(missing) == reserved_count
+    return numbers["CPUTot"] == sum(map(bool, cores)) and len(incomplete) == reserved_count

@@ -109,15 +109,15 @@ def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]
         (group,) = asked.groups
         single = [mismatch for worker in workers for mismatch in _compare(group, worker)]
         return single or [*_crowded(group, workers)]
-    found: list[Mismatch] = []
+    results: list[Mismatch] = []
     for number, worker in enumerate(sorted(workers, key=lambda p: (p.rank is None, p.rank, p.pid))):
         rank = number if worker.rank is None else worker.rank
         if rank < len(asked.groups):
             group = asked.groups[rank]
-            found += [Mismatch(m.of, f"rank {rank}: {m.text}") for m in _compare(group, worker)]
+            results += [Mismatch(m.of, f"rank {rank}: {m.text}") for m in _compare(group, worker)]
         else:
-            found.append(Mismatch("rank", f"rank {rank} was not requested ({worker.name})"))
-    return found
+            results.append(Mismatch("rank", f"rank {rank} was not requested ({worker.name})"))
+    return results
 
 
 def _crowded(group: Group, processes: Sequence[Process], who: str = "") -> Iterator[Mismatch]:

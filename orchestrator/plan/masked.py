@@ -39,10 +39,10 @@ def beyond(
     share += f"; {kept}" if kept else ""
     skipped = []
     for experiment, sweep in ((e, sweep) for e in experiments for sweep in e.sweeps):
-        one = replace(experiment, sweeps=(sweep,))
+        single = replace(experiment, sweeps=(sweep,))
         try:
-            wide, _ = expand(one, topology.whole(), root=root, versions=versions)
-            narrow, unresolved = expand(one, topology, root=root, versions=versions)
+            wide, _ = expand(single, topology.whole(), root=root, versions=versions)
+            narrow, unresolved = expand(single, topology, root=root, versions=versions)
         except UserError:  # too many cells for a plan
             continue
         present, every = _cells(narrow, topology), _cells(wide, topology.whole())

@@ -109,22 +109,26 @@ def make_plan(
     hosted, skipped = _hosted(experiments, machine, versions, only)
     if strict and skipped:
         first = skipped[0]
-        rest = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
-        cause = f"{_labels(first.cell)}: {first.reason}{rest}"
+        suffix = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
+        cause = f"{_labels(first.cell)}: {first.reason}{suffix}"
         raise UserError(first.sweep, cause, "without --strict such cells are skipped")
     if only is None:
         root, kept = machine.site.root, machine.kept_cores
         skipped += beyond(experiments, topology, root=root, versions=versions, kept=kept)
     placed, aliases = _merged(hosted, machine.site.scratch)
-    runs_of = {pid: _runs_of(one, sweeps[one.cell.sweep].timeout_s, past) for pid, one in placed.items()}
-    settling = {pid: sweeps[one.cell.sweep] for pid, one in placed.items() if sweeps[one.cell.sweep].settle}
+    runs_of = {
+        pid: _runs_of(entry, sweeps[entry.cell.sweep].timeout_s, past) for pid, entry in placed.items()
+    }
+    settling = {
+        pid: sweeps[entry.cell.sweep] for pid, entry in placed.items() if sweeps[entry.cell.sweep].settle
+    }
     limits = [topology.problem, machine.limits and f"cgroup limits: {machine.limits}"]
     return Plan(
         runs=tuple(
             runs_of[cell.point_id](repeat=repeat)
-            for cell, repeat in rounds([one.cell for one in placed.values()], sweeps, seed)
+            for cell, repeat in rounds([entry.cell for entry in placed.values()], sweeps, seed)
         ),
-        cells=tuple(one.cell for one in placed.values()),
+        cells=tuple(entry.cell for entry in placed.values()),
         skipped=tuple(skipped),
         aliases=aliases,
         more={pid: CAP - sweep.repeats for pid, sweep in settling.items()},
@@ -140,7 +144,7 @@ def make_plan(
 
 def _guesses(placed: Iterable[_Placed], topology: Topology) -> Iterator[str]:
     """Yield the choices that pinsweep made without knowledge of the machine, or left to the kernel."""
-    places = {one.cell.place for one in placed}
+    places = {entry.cell.place for entry in placed}
     if UNPINNED in places:
         yield "nothing is pinned (--unpinned): the kernel moves threads and memory, and each number is flagged"
     elif any(place and place.memory == "remote" for place in places) and undecided(topology):
@@ -160,15 +164,15 @@ def _mistakes(placed: Iterable[_Placed]) -> Iterator[str]:
 
 def _idle_axes(cells: Sequence[_Placed]) -> Iterator[str]:
     """Yield the axes that do not change the started commands if all other axes are equal."""
-    labels = [{axis: str(value) for axis, value in one.cell.labels().items()} for one in cells]
+    labels = [{axis: str(value) for axis, value in entry.cell.labels().items()} for entry in cells]
     for axis in cells[0].cell.swept:
         started: dict[object, list[object]] = {}
-        for own, one in zip(labels, cells, strict=True):
-            others = tuple(item for item in own.items() if item[0] != axis)
-            started.setdefault(others, []).append((one.command.argv, tuple(one.command.env.items())))
+        for row, entry in zip(labels, cells, strict=True):
+            key = tuple(item for item in row.items() if item[0] != axis)
+            started.setdefault(key, []).append((entry.command.argv, tuple(entry.command.env.items())))
         compared = [same for same in started.values() if len(same) > 1]  # `zip` may leave none
         if axis != "place" and compared and all(len(set(same)) == 1 for same in compared):
-            values = ", ".join(dict.fromkeys(own[axis] for own in labels if axis in own))
+            values = ", ".join(dict.fromkeys(row[axis] for row in labels if axis in row))
             yield f"{axis} {values} all start the same command: put {{{axis}}} where its value belongs, or remove the axis"
 
 
@@ -327,13 +331,13 @@ def _merged(placed: Iterable[_Placed], scratch: str) -> tuple[dict[str, _Placed]
     """Return the cells by point_id, with the first of equal cells. The other equal cells are aliases."""
     first: dict[Hashable, _Placed] = {}
     aliases = []
-    for one in placed:
-        words = tuple("" if word.startswith(scratch) else word for word in one.command.argv)
-        key = start(one.cell, one.placement, words), tuple(one.command.env.items())
-        same = first.setdefault(key, one)
-        if same is not one:
-            aliases.append(Alias.between(one.cell, same.cell))
-    return {one.cell.point_id: one for one in first.values()}, tuple(aliases)
+    for entry in placed:
+        words = tuple("" if word.startswith(scratch) else word for word in entry.command.argv)
+        key = start(entry.cell, entry.placement, words), tuple(entry.command.env.items())
+        same = first.setdefault(key, entry)
+        if same is not entry:
+            aliases.append(Alias.between(entry.cell, same.cell))
+    return {entry.cell.point_id: entry for entry in first.values()}, tuple(aliases)
 
 
 def start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:

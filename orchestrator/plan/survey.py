@@ -51,11 +51,11 @@ def survey(
     tools = {sweep.tool for experiment in experiments for sweep in experiment.sweeps}
     programs = find.find_programs(tools - recorded.keys(), elsewhere=elsewhere)
     programs |= {tool: find.recorded(tool, recorded[tool]) for tool in sorted(tools & recorded.keys())}
-    there = topology if topology is not None else probe.read_topology()
+    shape = topology if topology is not None else probe.read_topology()
     numactl = planted.which("numactl")
     can_ask = bool(numactl) and not elsewhere
     site = Site(
-        topology=there,
+        topology=shape,
         numactl=numactl or ("numactl" if elsewhere else ""),
         unpinned=unpinned,
         scratch=str(scratch),
@@ -72,10 +72,10 @@ def survey(
         site=site,
         programs=programs,
         free_scratch_bytes=functools.cache(lambda: None if elsewhere else free_bytes(scratch)),
-        limits="" if elsewhere else cgroups.limits(there.memory_bytes, len(there.allowed_cpus)) or "",
+        limits="" if elsewhere else cgroups.limits(shape.memory_bytes, len(shape.allowed_cpus)) or "",
         kept_cores=""
-        if elsewhere or not there.share()
-        else slurm_node.describe_kept_cores(there, slurm_node.node_of_this_job()),
+        if elsewhere or not shape.share()
+        else slurm_node.describe_kept_cores(shape, slurm_node.node_of_this_job()),
     )
 
 
@@ -107,10 +107,10 @@ def is_of_this_machine(marker: Path) -> bool:
     Earlier versions wrote markers without a machine.
     """
     try:
-        found = re.search(rf"^{SCRATCH_MACHINE} ([0-9a-f]+)$", head(marker).decode(), re.MULTILINE)
+        match = re.search(rf"^{SCRATCH_MACHINE} ([0-9a-f]+)$", head(marker).decode(), re.MULTILINE)
     except (OSError, ValueError):
         return True
-    return found is None or found[1] == identity.machine()
+    return match is None or match[1] == identity.machine()
 
 
 def scratch_folder(

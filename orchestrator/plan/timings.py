@@ -67,9 +67,9 @@ def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> No
         cells.pop(point_id, None)  # newest last
         cells[point_id] = round(statistics.median(seconds), 3)
         run = planned[point_id]
-        kept = overhead.setdefault(run.tool, [])
-        kept.append(round(cells[point_id] - run.nominal_s, 3))
-        del kept[:-KEPT_OVERHEADS]
+        samples = overhead.setdefault(run.tool, [])
+        samples.append(round(cells[point_id] - run.nominal_s, 3))
+        del samples[:-KEPT_OVERHEADS]
     text = json.dumps({"points": dict(list(cells.items())[-KEPT_CELLS:]), "overhead": overhead})
     with contextlib.suppress(OSError), replacement(_path()) as file:
         file.write(text.encode())

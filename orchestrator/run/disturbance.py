@@ -179,9 +179,9 @@ def _neighbour(changes: Changes, run: Watched) -> str:
     used_s = neighbours_s(changes, run)
     if not run.memory_bound or used_s is None:
         return ""
-    others = sum(cpu in changes.cpus for cpu in run.neighbours)
+    cpus = sum(cpu in changes.cpus for cpu in run.neighbours)
     share = used_s / changes.elapsed_s
-    if share <= min(NEIGHBOUR_SHARE * others, NEIGHBOUR_MOST) or used_s <= FEW_TICKS * math.sqrt(others):
+    if share <= min(NEIGHBOUR_SHARE * cpus, NEIGHBOUR_MOST) or used_s <= FEW_TICKS * math.sqrt(cpus):
         return ""
     return f"other CPUs of its memory were busy for {_seconds(used_s)}"
 
@@ -252,11 +252,11 @@ def _disk(changes: Changes, run: Watched) -> str:
         if all_ is None or moved is None or moved.read_bytes + moved.written_bytes < DISK_OWN_BYTES:
             continue
         journal = moved.written_bytes * JOURNAL_BYTES // run.unit_bytes if run.unit_bytes else 0
-        others = max(0, all_.read_bytes - moved.read_bytes)
-        others += max(0, all_.written_bytes - moved.written_bytes - journal)
+        foreign_bytes = max(0, all_.read_bytes - moved.read_bytes)
+        foreign_bytes += max(0, all_.written_bytes - moved.written_bytes - journal)
         total = all_.read_bytes + all_.written_bytes
-        if others > max(DISK_SHARE * total, DISK_LEAST_B_S * changes.elapsed_s):
-            return f"others moved {size_text(others)} on {name} ({_percent(others / total)})"
+        if foreign_bytes > max(DISK_SHARE * total, DISK_LEAST_B_S * changes.elapsed_s):
+            return f"others moved {size_text(foreign_bytes)} on {name} ({_percent(foreign_bytes / total)})"
     return ""
 
 

@@ -168,15 +168,15 @@ class _Sweep:
         runs in the round.
         """
         usual = disturbance.usual(shares)
-        kept = [
+        repeatable = [
             (run, tried) for run, tried, record in again if not disturbance.is_usual(record.counters, usual)
         ]
-        if len(kept) < len(again):
+        if len(repeatable) < len(again):
             self.summary.shared = usual
-            self.summary.repeated -= len(again) - len(kept)
-            self.summary.counts["disturbed"] += len(again) - len(kept)
-            self.summary.unrepeated -= {run.key for run, *_ in again} - {run.key for run, _ in kept}
-        return kept
+            self.summary.repeated -= len(again) - len(repeatable)
+            self.summary.counts["disturbed"] += len(again) - len(repeatable)
+            self.summary.unrepeated -= {run.key for run, *_ in again} - {run.key for run, _ in repeatable}
+        return repeatable
 
     def _attempt(
         self, run: PlannedRun, tried: Tried

@@ -39,9 +39,9 @@ def glance(
     facts = probe.state(sys, proc, cpus=sorted(used)) | {"load_1min": None}  # busy processes have names
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
-    others = {pu.os_index for pu in topology.pus if pu.core is not None} - used - siblings
+    other_pus = {pu.os_index for pu in topology.pus if pu.core is not None} - used - siblings
     processes = busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()])
-    findings = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes, used, siblings, others)]
+    findings = [*_tuning(), *noise.findings(facts), *noise.of_processes(processes, used, siblings, other_pus)]
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
         findings += _file_system(scratch, root)
     for path in sorted({path for run in runs for path in run.reads if Path(path).is_file()}):  # no devices

@@ -30,7 +30,7 @@ numactl takes 1 to 2 ms to become the tool.
 
 LOOK_EVERY_S = 0.12
 LOOKS = 12
-"""Number of later looks, LOOK_EVERY_S (seconds) apart. Tools are still starting then, but settle within a second or two."""
+"""Number of later looks, LOOK_EVERY_S (seconds) apart. Tools settle within a second or two."""
 
 OUTPUT_LIMIT_BYTES = LARGEST
 """What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""

@@ -292,8 +292,8 @@ def _obstacle(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] | No
     if not source.experiments:
         return "it holds captured output, and no experiment", "`pinsweep run` makes a file that has one"
     if source.session.host != host:
-        there = source.session.host
-        return f"it is of the host {there}, this is {host}", f"run the same command on {there}"
+        other_host = source.session.host
+        return f"it is of the host {other_host}, this is {host}", f"run the same command on {other_host}"
     hint = "run the experiment again with `pinsweep run`, and compare that file"
     for session in source.measured:
         for fact in unrecorded(session.facts, facts):

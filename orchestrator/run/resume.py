@@ -112,8 +112,8 @@ class _Before:
         for conditions in self._cells.get(run.cell.point_id, ()):
             words, then = (_arguments(run.tool, argv) for argv in (run.argv, conditions.argv))
             if _groups(conditions.placement) != _groups(run.placement):
-                here = where(run.placement)
-                yield f"{cell}: on {where(conditions.placement)}, now on {here}", here
+                place = where(run.placement)
+                yield f"{cell}: on {where(conditions.placement)}, now on {place}", place
             elif words != then:
                 gone, new = (" ".join(w for w in a if w not in b) for a, b in ((then, words), (words, then)))
                 label = f"with {new}" if new else f"without {gone}"

@@ -143,12 +143,12 @@ class Scratch:
     def _make_room(self, file: ScratchFile, wanted: tuple[ScratchFile, ...]) -> None:
         """Remove the old file, and then unneeded files until the new file fits."""
         self.remove((file,))
-        others = [made for made in self._made.values() if made not in wanted]
+        unneeded = [made for made in self._made.values() if made not in wanted]
         while (free := free_bytes(self.path)) is not None and file.size_bytes > free:
-            if not others:
+            if not unneeded:
                 sizes = f"no room for {size_text(file.size_bytes)} of scratch: {size_text(max(0, free))} free"
                 raise PinsweepError(str(self.path), sizes, "--scratch names a folder on another file system")
-            self.remove((others.pop(0),))
+            self.remove((unneeded.pop(0),))
 
 
 def _fill(path: Path, size_bytes: int, stop: Stop) -> None:

@@ -426,7 +426,7 @@ def file_of_this_machine(folder: Path, names: Iterable[str]) -> Path:
     unreadable file counts as a file of this machine, because `run` then reports the error.
     """
     name = measured_here(names)
-    here = {"network_cards": identity.cards()}
+    facts = {"network_cards": identity.cards()}
     for ending in itertools.chain([""], (f"-{number}" for number in itertools.count(2))):
         path = folder / f"{name}{ending}.db"
         try:
@@ -434,7 +434,7 @@ def file_of_this_machine(folder: Path, names: Iterable[str]) -> Path:
                 sessions = result.sessions() if result else ()
         except PinsweepError:
             return path
-        if not any(identity.is_another(session.facts, here) for session in sessions):
+        if not any(identity.is_another(session.facts, facts) for session in sessions):
             return path
     raise AssertionError  # numbers continue forever
 

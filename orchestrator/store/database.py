@@ -275,12 +275,12 @@ _TRIES: Final = 20
 
 def _state(real: str) -> dict[str, tuple[int, int, int]]:
     """Return the inode, size and change time of a database and its journals, by suffix. Missing files are omitted."""
-    found = {}
+    states = {}
     for suffix in ("", *_SUFFIXES):
         with contextlib.suppress(FileNotFoundError):
             about = Path(real + suffix).stat()
-            found[suffix] = about.st_ino, about.st_size, about.st_mtime_ns
-    return found
+            states[suffix] = about.st_ino, about.st_size, about.st_mtime_ns
+    return states
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
@@ -393,17 +393,17 @@ def _columns() -> Mapping[str, frozenset[Column]]:
 
 def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str, frozenset[Column]]:
     """Return the columns of each STRICT table that have their written values. `check_pages` checks the types."""
-    kept = (
+    query = (
         'SELECT c.name, c.type, c."notnull" = 1, c.pk FROM pragma_table_xinfo(?1) AS c'
         " JOIN pragma_table_list(?1) AS t WHERE hidden = 0 AND strict AND t.schema = 'main'"
     )
-    return {name: frozenset(database.execute(kept, (name,))) for name in tables}
+    return {name: frozenset(database.execute(query, (name,))) for name in tables}
 
 
 def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> None:
     """Refuse a file if a table of SCHEMA is missing, is not a table, or has a trigger."""
     wanted = _columns()
-    found = {}
+    names = {}
     for kind, name, table, root in database.execute(
         "SELECT type, name, tbl_name, rootpage != 0 FROM sqlite_master"
     ):
@@ -414,17 +414,17 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
                 raise Damaged(
                     path, f"{name} is a {'view' if kind == 'view' else 'virtual table'}, not a table"
                 )
-            found[str(name).lower()] = str(name)
-    there = _columns_of(database, found)
+            names[str(name).lower()] = str(name)
+    present = _columns_of(database, names)
     for table, columns in wanted.items():
-        if table not in found:
+        if table not in names:
             if table == "alias" or (
                 version < 3 and f"CREATE TABLE {table} " in READINGS
             ):  # older files lack it
                 continue
             raise Damaged(path, f"it has no table {table}")
         later = SINCE_2.get(table, "") if version < 2 else ""
-        if missing := sorted({column for column, *_ in columns - there[table]} - {later}):
+        if missing := sorted({column for column, *_ in columns - present[table]} - {later}):
             raise Damaged(path, f"its table {table} has no column {', '.join(missing)} as pinsweep makes it")
 
 

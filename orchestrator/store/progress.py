@@ -43,9 +43,9 @@ def read(path: Path) -> Progress | None:
                 database.check(path, db)
                 database.check_pages(path, db)
                 _check_outputs(path, db)
-                found = _progress(path, db)
+                progress = _progress(path, db)
             limits.closed(path)
-            return found
+            return progress
     except FileNotFoundError:
         return None
     except MemoryError:
@@ -67,8 +67,8 @@ def _check_outputs(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _progress(path: Path, db: sqlite3.Connection) -> Progress:
-    found = db.execute("SELECT point_id, sweep, repeats FROM point")
-    cells = {str(cell): (str(sweep), int(often)) for cell, sweep, often in found}
+    points = db.execute("SELECT point_id, sweep, repeats FROM point")
+    cells = {str(cell): (str(sweep), int(often)) for cell, sweep, often in points}
     (version,) = db.execute("PRAGMA user_version").fetchone()
     query = "SELECT point_id, repeat, status, reason FROM run WHERE NOT warm_up ORDER BY run_id"
     last: dict[tuple[str, int], tuple[str, str]] = {}

@@ -346,8 +346,10 @@ class ResultFile:
     def last_session_of(self, experiments: Collection[str]) -> int | None:
         """Return the last session if it has all these experiments (SHA-256), or None."""
         last = self._first("SELECT max(session) FROM session")[0]
-        found = {digest for (digest,) in self._rows("SELECT sha256 FROM experiment WHERE session = ?", last)}
-        return last if found.issuperset(experiments) else None
+        digests = {
+            digest for (digest,) in self._rows("SELECT sha256 FROM experiment WHERE session = ?", last)
+        }
+        return last if digests.issuperset(experiments) else None
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
         """Return the texts of all experiments in this file, in the order of their first run."""
@@ -384,12 +386,12 @@ class ResultFile:
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return all runs with their attempts, in start order."""
-        lost = self._first(
+        orphan = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
         )
-        if lost:
-            raise database.Damaged(self.path, f"run {lost[0]} is of a {lost[1]} that is not there")
+        if orphan:
+            raise database.Damaged(self.path, f"run {orphan[0]} is of a {orphan[1]} that is not there")
         return self._read(rows.run, f"SELECT {rows.RUN} FROM run ORDER BY run_id")
 
     def attempts(self) -> dict[tuple[str, int], Tried]:
@@ -399,12 +401,12 @@ class ResultFile:
         """
         if self._tried is not None:
             return dict(self._tried)
-        found = self._rows(
+        records = self._rows(
             "SELECT point_id, repeat, CAST(ifnull(attempt, 0) AS INTEGER), status FROM run ORDER BY run_id"
         )
         tried: dict[tuple[str, int], Tried] = {}
         # one look at each row; GROUP BY goes back and forth between an index and them
-        for point_id, repeat, attempt, status in found:
+        for point_id, repeat, attempt, status in records:
             now = Tried(attempt, status, int(status == "disturbed"))
             if before := tried.get((point_id, repeat)):
                 last = now if attempt > before.attempts else before
@@ -488,8 +490,10 @@ class ResultFile:
         name, context = _how(record, cell)
         self._parser(name, record)
         logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
-        there = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
-        streams = (self._to_parse(record.run_id, of) if read else b"" for of, read in there.items())
+        is_needed = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
+        streams = (
+            self._to_parse(record.run_id, stream) if read else b"" for stream, read in is_needed.items()
+        )
         text = text_to_parse(cell.tool, *streams)
         return parse_text(name, text, context)
 
@@ -576,7 +580,7 @@ def _apart_from_its_way(cell: Cell) -> str:
 def _insert_run(
     db: sqlite3.Connection, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes]
 ) -> int:
-    seen = asdict(record.capture) if record.capture else record.seen
+    observed = asdict(record.capture) if record.capture else record.seen
     cursor = db.execute(
         "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
         " order_index, started_utc, wall_s, exit_code, signal, usage, counters, warm_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -584,7 +588,7 @@ def _insert_run(
             record.session, run.cell.point_id, record.repeat, record.attempt, record.status, record.reason,
             _json(list(record.argv)), _json(record.env), record.program,
             _placement_json(record.placement) if record.placement else None,
-            _json(seen) if seen else None,
+            _json(observed) if observed else None,
             record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
             _json(record.usage), _json(record.counters), record.warm_up,
         ),

@@ -133,7 +133,9 @@ def _fits(value: object, shape: Any) -> bool:  # noqa: ANN401 (as the next line 
     "?" are optional and "*", the last name, matches all other names.
     """
     if isinstance(shape, tuple):
-        return type(value) in shape or any(_fits(value, one) for one in shape if not isinstance(one, type))
+        return type(value) in shape or any(
+            _fits(value, item_shape) for item_shape in shape if not isinstance(item_shape, type)
+        )
     if isinstance(shape, list):
         if not isinstance(value, list) or len(shape) not in (1, len(value)):
             return False
@@ -141,17 +143,19 @@ def _fits(value: object, shape: Any) -> bool:  # noqa: ANN401 (as the next line 
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             return False
-        rest = dict(value)
-        for name, one in shape.items():
+        remaining = dict(value)
+        for name, item_shape in shape.items():
             key = name.removesuffix("?")
             if key == "*":  # the last
-                kinds = one if isinstance(one, tuple) else ()
-                return one is object or all(type(item) in kinds or _fits(item, one) for item in rest.values())
-            if key not in rest and key == name:
+                kinds = item_shape if isinstance(item_shape, tuple) else ()
+                return item_shape is object or all(
+                    type(item) in kinds or _fits(item, item_shape) for item in remaining.values()
+                )
+            if key not in remaining and key == name:
                 return False
-            if key in rest and not _fits(rest.pop(key), one):
+            if key in remaining and not _fits(remaining.pop(key), item_shape):
                 return False
-        return not rest
+        return not remaining
     return shape is object or type(value) is shape
 
 
@@ -267,14 +271,16 @@ def cell(row: Sequence[Any]) -> StoredCell:
     """Return a cell. `point_id` must be the hash of the cell, because otherwise runs of another cell would appear under
     its name.
     """
-    options = {name: tuple(of) if isinstance(of, list) else of for name, of in _object(row[4]).items()}
+    options = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in _object(row[4]).items()
+    }
     place = None if row[5] is None else Place(**_object(row[5], _PLACE))
-    found = Cell(sweep=row[1], tool=row[3], options=options, place=place, axes=_words(row[6]))
-    if found.point_id != row[0]:
+    result = Cell(sweep=row[1], tool=row[3], options=options, place=place, axes=_words(row[6]))
+    if result.point_id != row[0]:
         raise ValueError("a point_id is not the hash of its cell")
     if not (0 <= row[7] <= MOST_REPEATS and 0 <= row[9] <= MOST_REPEATS):
         raise ValueError("a cell has more repeats than there can be")
-    return StoredCell(cell=found, sweep_title=row[2], repeats=row[7], experiment=row[8], most_repeats=row[9])
+    return StoredCell(cell=result, sweep_title=row[2], repeats=row[7], experiment=row[8], most_repeats=row[9])
 
 
 @functools.lru_cache(maxsize=256)
@@ -286,8 +292,8 @@ def _placement(text: str | None) -> Placement | None:
     groups = raw.get("groups", [])
     if not all(0 <= n < 1 << 20 for group in groups for indexes in group.values() for n in indexes):
         raise ValueError("a placement is not on CPUs or nodes")
-    found = [Group(**{key: tuple(value) for key, value in group.items()}) for group in groups]
-    return Placement(name=raw["name"], groups=tuple(found), relation=raw.get("relation", ""))
+    members = [Group(**{key: tuple(value) for key, value in group.items()}) for group in groups]
+    return Placement(name=raw["name"], groups=tuple(members), relation=raw.get("relation", ""))
 
 
 def conditions(row: Sequence[Any]) -> Conditions:

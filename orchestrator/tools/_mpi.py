@@ -170,12 +170,12 @@ def _candidates(program: str, linked: Library | None) -> Iterator[str]:
     if linked is not None:
         near = dict.fromkeys((*Path(linked.path).parents[:4], *Path(linked.path).resolve().parents[:4]))
         folders = [*(str(parent / "bin") for parent in near), *folders]
-    seen: set[str] = set()
+    paths: set[str] = set()
     for folder in folders:
         for name in names:
             path = _executable(name, folder)
-            if path and path not in seen:
-                seen.add(path)
+            if path and path not in paths:
+                paths.add(path)
                 yield path
 
 
@@ -202,5 +202,5 @@ def _holds(path: str, text: bytes) -> bool:
 
 def _say(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
     """Return the output of a program, or empty if there is no answer."""
-    said = ask(argv, timeout_s=10, env={**os.environ, **env})
-    return (said.stdout + b"\n" + said.stderr).decode("utf-8", "replace") if said else ""
+    answer = ask(argv, timeout_s=10, env={**os.environ, **env})
+    return (answer.stdout + b"\n" + answer.stderr).decode("utf-8", "replace") if answer else ""

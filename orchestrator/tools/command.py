@@ -170,36 +170,36 @@ matrix:
         return out
 
     def problems(self, options: Mapping[str, Any]) -> list[Problem]:
-        found: list[Problem] = []
+        results: list[Problem] = []
         text = options.get("command")
         if isinstance(text, str):
             try:
                 parts = words(text)
                 if not parts:
-                    found.append(("command", "is empty"))
+                    results.append(("command", "is empty"))
                 for word in parts:
                     fill(word, {**options, "place": ""})
                 if operator := _operator(text):
-                    found.append(
+                    results.append(
                         ("command", f"no shell reads it: {parts[0]} would get {operator!r} as a word", _SHELL)
                     )
             except BadPlaceholder as error:
-                found.append(("command", error.what, error.hint))
+                results.append(("command", error.what, error.hint))
             except ValueError as error:
-                found.append(("command", f"cannot be split into words: {error}"))
+                results.append(("command", f"cannot be split into words: {error}"))
         metrics = options.get("metrics")
         if isinstance(metrics, Mapping):
-            found += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in mistakes(metrics)]
+            results += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in mistakes(metrics)]
         for name, value in (options.get("env") or {}).items():
             if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
-                found.append((f"env.{name}", "is not a name of a variable"))
+                results.append((f"env.{name}", "is not a name of a variable"))
             if not isinstance(value, str | int | float):
-                found.append((f"env.{name}", "is not a text"))
+                results.append((f"env.{name}", "is not a text"))
             try:
                 fill(str(value), {**options, "place": ""})
             except BadPlaceholder as error:
-                found.append((f"env.{name}", error.what, error.hint))
-        return found
+                results.append((f"env.{name}", error.what, error.hint))
+        return results
 
     def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
         return options.get("threads"), 1

@@ -184,7 +184,7 @@ def _reason(name: str) -> str:
 
 @functools.cache
 def _options() -> Mapping[str, Option]:
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for name, entry in _catalogue().items():
         if _reason(name):
             continue
@@ -200,8 +200,8 @@ def _options() -> Mapping[str, Option]:
         else:
             examples = examples or tuple(entry.get("choices", ())[:2]) or _BY_KIND.get(kind, ())
             option = Option("flag" if kind == "flag" else "text", text, examples=examples)
-        found |= dict.fromkeys(filter(None, (name, entry.get("alias"))), option)
-    return found
+        options |= dict.fromkeys(filter(None, (name, entry.get("alias"))), option)
+    return options
 
 
 def _problems(options: Mapping[str, Any]) -> Iterator[Problem]:
@@ -346,7 +346,7 @@ def _log_file(log: str, given: Mapping[str, Any]) -> str:
 
 def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
     """What makes a fio run a measurement (guide: defaults of `measurement`), unless the experiment says otherwise."""
-    found: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "ioengine": "libaio",
         "direct": True,
         "group_reporting": True,
@@ -354,22 +354,22 @@ def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
         **({"verify_state_save": False, "verify_dump": False} if "verify" in given else {}),
     }
     if "buffered" in given:
-        del found["direct"]
+        del defaults["direct"]
     if str(given.get("ioengine", "")) == "null":
-        del found["direct"]
+        del defaults["direct"]
     if direction(given).startswith("rand"):
-        found |= {"randrepeat": False, "norandommap": True}
+        defaults |= {"randrepeat": False, "norandommap": True}
     if writing and not any(name.startswith(("buffer_", "zero_buffers", "scramble_")) for name in given):
-        found["refill_buffers"] = True
-    return found
+        defaults["refill_buffers"] = True
+    return defaults
 
 
 def _is_compressible(given: Mapping[str, Any]) -> bool:
     """Return whether a job leaves data that is not random, because the experiment sets its buffers or the job trims."""
-    own = ("zero_buffers", "buffer_", "scramble_", "dedupe_", "verify")
+    prefixes = ("zero_buffers", "buffer_", "scramble_", "dedupe_", "verify")
     return (
         "trim" in direction(given)
-        or any(name.startswith(own) for name in given)
+        or any(name.startswith(prefixes) for name in given)
         or not given.get("refill_buffers")
     )
 
@@ -579,8 +579,8 @@ matrix:                    # every combination is a cell
         )
 
     def version(self, text: str) -> str:
-        found = re.search(r"^fio-(\S+)", text, re.MULTILINE)  # a wrapper script may print more
-        return found[1] if found else ""
+        match = re.search(r"^fio-(\S+)", text, re.MULTILINE)  # a wrapper script may print more
+        return match[1] if match else ""
 
     def probe(self, path: str, ask: Ask) -> Probed:
         """Ask for the options that this fio knows."""

@@ -112,14 +112,14 @@ matrix:
     }
 
     def problems(self, options: Mapping[str, Any]) -> list[Problem]:
-        found: list[Problem] = [
+        results: list[Problem] = [
             (name, f"{options[name]!r} is not {what}")
             for name, (pattern, what) in _FORMS.items()
             if name in options and not re.fullmatch(pattern, str(options[name]))
         ]
         if "msglog" in options and "message_sizes" in options:
-            found.append(("msglog", "and message_sizes both choose the sizes; give one"))
-        return found
+            results.append(("msglog", "and message_sizes both choose the sizes; give one"))
+        return results
 
     def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
         return 1, int(options.get("np", 2))
@@ -173,11 +173,11 @@ matrix:
 
     def probe(self, path: str, ask: Ask) -> Probed | str:
         """Return the launcher of the program's MPI library and the environment for both."""
-        found = _mpi.find_mpi(path, ask.setting("mpirun"))
-        if isinstance(found, str):
-            return found
-        library = {found.library.name: found.library.path} if found.library else {}
-        return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
+        mpi = _mpi.find_mpi(path, ask.setting("mpirun"))
+        if isinstance(mpi, str):
+            return mpi
+        library = {mpi.library.name: mpi.library.path} if mpi.library else {}
+        return Probed(env=mpi.env, helpers={"mpirun": mpi.launcher, **library}, notes={"mpi": mpi.name})
 
     def library_env(self, path: str) -> dict[str, str]:
         """Return the environment that a program needs to find an MPI library in the same installation."""

@@ -173,8 +173,8 @@ matrix:
 
     def version(self, text: str) -> str:
         """Return the version in a banner. MLC prints its banner for an unknown option such as --version."""
-        found = re.search(r"Checker.* v([^\n]*)$|^pinsweep memlat (\S+)", text, re.MULTILINE)
-        return (found[1] or found[2]).strip() if found else ""
+        match = re.search(r"Checker.* v([^\n]*)$|^pinsweep memlat (\S+)", text, re.MULTILINE)
+        return (match[1] or match[2]).strip() if match else ""
 
     def complaint(self, parsed: Parsed, cell: Cell) -> str:
         """Return a message if the measured delays differ from the requested delays, or "" if they are equal."""
