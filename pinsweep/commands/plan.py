@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from pinsweep.commands import _cluster, _options
-from pinsweep.terminal import data, say
+from pinsweep.terminal import answer, data, say, say_prose
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
     from orchestrator.model import Plan, PlannedRun
     from orchestrator.plan.plan import Machine
+    from reports.document import Value
 
 
 @click.command(
@@ -109,7 +110,9 @@ def command(
         _options.left_out(plan)
         _options.devices(plan)
         if cells_guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
-            say(f"cells that never ran here: {cells_guessed} (1 s per run assumed; set `seconds`)", err=True)
+            say_prose(
+                f"cells that never ran here: {cells_guessed} (1 s per run assumed; set `seconds`)", err=True
+            )
     if not plan.runs and not done:
         _options.nothing_can_run()
         raise click.exceptions.Exit(1)
@@ -121,9 +124,10 @@ def _overview(plan: Plan, machine: Machine, done: int) -> None:
     from orchestrator.plan.duration import duration
     from orchestrator.tools import Program
     from parsers.units import size_text
+    from reports.document import Column, Document, Table
     from reports.text import format as fmt
 
-    rows = [("sweep", "cells", "runs", "time", "CPUs", "memory node", "")]
+    rows: list[tuple[Value, ...]] = []
     for sweep in dict.fromkeys(cell.sweep for cell in plan.cells):
         runs = [run for run in plan.runs if run.sweep == sweep]
         cells = {run.cell.point_id: run for run in runs}
@@ -140,7 +144,7 @@ def _overview(plan: Plan, machine: Machine, done: int) -> None:
         rows.append(
             (
                 sweep,
-                str(len(cells)),
+                len(cells),
                 _between(str(len(runs)), str(len(runs) + more)),
                 _between(fmt.duration(seconds), fmt.duration(most)),
                 format_cpulist({cpu for group in groups for cpu in group.cpus}) or "any",
@@ -159,14 +163,16 @@ def _overview(plan: Plan, machine: Machine, done: int) -> None:
     warm_ups = f" + {fmt.plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
     time = _between(fmt.duration(takes.least_s), fmt.duration(takes.most_s))
     before = f"; {fmt.plural(done, 'run')} done before" if done else ""
-    say(f"{cells_text}, {runs_text}{warm_ups}, about {time} (batch limit: sbatch -t {takes.slurm}){before}")
+    say_prose(
+        f"{cells_text}, {runs_text}{warm_ups}, about {time} (batch limit: sbatch -t {takes.slurm}){before}"
+    )
     if not plan.runs:
         return
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    say()
-    for row in rows:
-        say("  ".join(["", *(cell.ljust(width) for cell, width in zip(row, widths, strict=True))]).rstrip())
-    say()
+    names = ["sweep", "cells", "runs", "time", "CPUs", "memory node", "note"]
+    shown = len(names) - (not any(row[-1] for row in rows))
+    columns = tuple(Column(name=name) for name in names[:shown])
+    table = Table(columns=columns, rows=tuple(row[:shown] for row in rows), most=len(rows))
+    answer(Document(title="", blocks=(table,)))
     say("--commands prints every command line")
 
 
