@@ -111,8 +111,8 @@ def _effects(sweep: Sweep) -> Iterator[tuple[Value, ...]]:
         means = {name: statistics.geometric_mean([row[name].median for row in complete]) for name in names}
         best, worst = (min, max) if sweep.better == "lower" else (max, min)
         to, start = best(names, key=means.__getitem__), worst(names, key=means.__getitem__)
-        ratios = [row[to].median / row[start].median for row in complete]
-        ratios = [1 / r for r in ratios] if sweep.better == "lower" else ratios
+        large, small = (start, to) if sweep.better == "lower" else (to, start)
+        ratios = [row[large].median / row[small].median for row in complete]
         clear = all(
             r > 1 and formulas.differs(row[to], row[start]) for r, row in zip(ratios, complete, strict=True)
         )

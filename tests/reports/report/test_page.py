@@ -92,6 +92,19 @@ def test_effects_compare_cells_that_are_the_same_in_all_other_axes(stream: Any) 
     assert [(row["cell"], row["cells"]) for row in best.records()] == [("place=local threads=2", 4)]
 
 
+def test_effects_of_numbers_whose_ratio_is_no_float(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"v": {"regex": "v=(.+)", "better": "lower"}}
+    for n, value in (1, "1.5e300"), (2, "1e-300"):
+        for repeat in (1, 2):
+            options = {"command": "x", "metrics": metrics, "n": n}
+            maker.add("s", "command", options, f"v={value}\n", axes=("n",), repeat=repeat)
+
+    axes, _ = effects.tables(load([maker.write()]))
+
+    assert [(row["from"], row["to"], row["clear"]) for row in axes.records()] == [("1", "2", "yes")]
+
+
 def test_a_page_without_a_number_says_so_and_lists_the_runs(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {"threads": 1}, "", status="failed", reason="exit status 3")
