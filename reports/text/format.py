@@ -25,6 +25,7 @@ _SMALLEST, _LARGEST = 1e-9, 1e15
 """Numbers beyond have digits that no float holds, and break tables: they are written as a power of ten."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NAME = re.compile(r"(?:fio|mlc|imb)\b|[a-z_]+=")
 _DIGITS = 3
 """Significant digits of a number of unknown step, also if they are zeros."""
 
@@ -259,8 +260,8 @@ def words(items: Iterable[str], last: str = "and") -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital first letter: `sentence("the IOPS fall")` is "The IOPS fall"."""
-    return text[:1].upper() + text[1:]
+    """Return a text with a capital first letter. A name such as `fio` or `direct=0` stays as it is."""
+    return text if _NAME.match(text) else text[:1].upper() + text[1:]
 
 
 def _scale(value: float, unit: str) -> Scale:

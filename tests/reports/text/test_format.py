@@ -96,6 +96,11 @@ def test_a_duration_without_end_is_none() -> None:
     assert fmt.seconds(float("inf")) == fmt.seconds(float("nan")) == fmt.NOTHING
 
 
+@pytest.mark.parametrize("text", ["fio was killed", "direct=0, read takes 2 µs", "The IOPS fall"])
+def test_a_name_at_the_start_of_a_sentence_stays_as_it_is(text: str) -> None:
+    assert fmt.sentence(text) == text
+
+
 def test_a_half_is_rounded_alike_in_a_frame_and_beside_it() -> None:
     import numpy as np
 
