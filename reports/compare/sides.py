@@ -211,8 +211,8 @@ def refuse(a: Side, b: Side, ignore: Collection[str], *, across_programs: bool) 
             if (side.runs["cause"] == "disturbed").any():
                 hint = "--include least uses the least disturbed"
                 raise UserError(side.title, "has no undisturbed runs with a result", hint)
-            hint = "`pinsweep show FILE` shows how the runs ended"
-            raise UserError(side.title, "has no runs with a result", hint)
+            hint = "`pinsweep show FILE --runs` shows how each run ended, and its checks"
+            raise UserError(side.title, "has no runs with a valid result", hint)
         runs = side.measured_runs[~side.measured_runs["captured"].astype(bool)]
         for host, machines in runs.groupby("host")["machine"].unique().items():
             if len(machines) > 1:

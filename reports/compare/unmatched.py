@@ -77,7 +77,7 @@ def _absences(results: Results) -> dict[Any, str]:
 
 
 def _parameters(cell: Mapping[str, Any]) -> dict[str, Any]:
-    place = ", ".join(filter(None, (cell["relation"], cell["share"])))
+    place = ", ".join(filter(None, (cell["relation"], cell["share"]))) or "none"
     return {"tool": cell["tool"], **json.loads(cell["parameters"]), "place": place}
 
 

@@ -30,7 +30,7 @@ class Hardware:
     def differences(self, other: Hardware) -> str:
         """Return the differences from another kind: "memory 173 GiB, not 189 GiB". "" for the same kind."""
         return "; ".join(
-            f"{label} {own or 'not recorded'}, not {its or 'not recorded'}"
+            f"{label} {own}, not {its}" if own and its else f"{label} {own or 'not recorded'}"
             for (label, own), (_, its) in zip(self.facts, other.facts, strict=True)
             if own != its
         )

@@ -70,9 +70,10 @@ def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
     Raises UserError if there are only captured texts.
     """
     if results.texts and not results.measured:
-        files = ", ".join(dict.fromkeys(machine.file for machine in results.machines))
+        files = list(dict.fromkeys(machine.file for machine in results.machines))
+        place = ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more files"
         raise UserError(
-            files, f"{results.taken_in}: nothing to compare", "give result files of `pinsweep run`"
+            place, f"{results.taken_in}: nothing to compare", "give result files of `pinsweep run`"
         )
     return results.measured, [f"{results.taken_in}: left out"] if results.texts else []
 

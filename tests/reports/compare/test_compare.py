@@ -168,7 +168,7 @@ def test_a_side_whose_runs_all_failed_is_compared_and_fails(make: Any, tmp_path:
     assert found.verdicts.empty
     assert found.fails({"regressed"})
     assert [d.what for d in found.fingerprint.differences] == ["kernel"]
-    with pytest.raises(UserError, match="has no runs with a result"):
+    with pytest.raises(UserError, match="has no runs with a valid result"):
         compare(b, of("B", tmp_path / "b.db"))
 
 
