@@ -260,7 +260,7 @@ def _commands(results: Results) -> Iterable[Block]:
         lines = list(group_by(runs, _command).items())
         for (cell, line), group in lines[:_MAX_COMMANDS]:
             yield Text(f"{cell}: {_run_ids(group, several)}", "quiet")
-            yield Text(line, "code")
+            yield Text(line, "code") if line else Text("The command line is not recorded.")
         if len(lines) > _MAX_COMMANDS:
             yield Text(f"{len(lines) - _MAX_COMMANDS} more in the result file.")
 

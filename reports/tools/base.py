@@ -247,7 +247,8 @@ def _context(template: str, row: Mapping[Any, Any]) -> str:
         names = [name.partition("}")[0] for name in part.split("{")[1:]]
         values = {name: row.get(name) for name in names}
         if all(value not in (None, "") and value == value for value in values.values()):
-            words.append(part.format(**{name: _plain(value) for name, value in values.items()}))
+            text = part.format(**{name: _plain(value) for name, value in values.items()})
+            words.append("1 thread" if text == "1 threads" else text)
     return ", ".join(filter(None, words))
 
 
