@@ -67,14 +67,13 @@ def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
 def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
     """Return the sessions with known host and time, and a remark on the other sessions, which are captured texts.
 
-    Raises UserError if there are only captured texts.
+    Raises UserError if there is no run, or if there are only captured texts.
     """
-    if results.texts and not results.measured:
-        files = list(dict.fromkeys(machine.file for machine in results.machines))
+    if not results.measured:
+        files = list(results.paths)
         place = ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more files"
-        raise UserError(
-            place, f"{results.taken_in}: nothing to compare", "give result files of `pinsweep run`"
-        )
+        cause = f"{results.taken_in}: nothing to compare" if results.texts else "no runs"
+        raise UserError(place, cause, "give result files of `pinsweep run`")
     return results.measured, [f"{results.taken_in}: left out"] if results.texts else []
 
 

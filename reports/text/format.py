@@ -25,7 +25,7 @@ _SMALLEST, _LARGEST = 1e-9, 1e15
 """Numbers beyond have digits that no float holds, and break tables: they are written as a power of ten."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_NAME = re.compile(r"(?:fio|mlc|imb)\b|[a-z_]+=")
+_NAME = re.compile(r"(?:fio|mlc|imb)\b|[a-z]*[_=]")
 _DIGITS = 3
 """Significant digits of a number of unknown step, also if they are zeros."""
 

@@ -190,7 +190,7 @@ class Tool:
                 figure = vega.figure(chart, found, id=anchor(f"{chart.id}-{sweep}"), keys=own, tested=tested)
                 if figure:
                     title = str(found["sweep_title"].iloc[0] or sweep)
-                    caption = f"{fmt.sentence(title)}. {figure.caption}" if titles else figure.caption
+                    caption = f"{fmt.sentence(title)}. {figure.caption}".strip() if titles else figure.caption
                     yield replace(figure, caption=caption)
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reports.results.load as loading
+from orchestrator.store.result_file import create_result
 from parsers.errors import UserError
 from reports import show
 from reports.export import tables
@@ -27,6 +28,7 @@ from reports.report.check_list import check_list
 from reports.results import levels, model
 from reports.results.described import abouts
 from reports.results.load import load, printed
+from reports.results.sessions import of_hosts
 from reports.results.write import write_whole
 
 
@@ -597,3 +599,8 @@ def test_a_run_on_four_cpus_is_judged_from_0_6_s_on(
     assert [one["too_short_to_judge"] for one in map(of_run, results.runs)] == [too_short]
     unknown = any("Disturbance is unknown" in check.subject for check in check_list(results, ()))
     assert unknown is (too_short or not elapsed_s)
+
+
+def test_sessions_of_a_file_without_runs_are_an_error(tmp_path: Path) -> None:
+    with create_result(tmp_path / "r.db"), pytest.raises(UserError, match=r"r\.db: no runs"):
+        of_hosts(load([tmp_path / "r.db"]))
