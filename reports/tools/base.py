@@ -45,7 +45,7 @@ class Key:
     rank: float  # the six lowest are shown
     where: Mapping[str, Any] = field(default_factory=dict)  # column → value, or a tuple of values
     context: str = (
-        ""  # filled with the row: "{threads} threads, {place}"; parts with a missing column are dropped
+        ""  # filled with the row: "threads {threads}, {place}"; parts with a missing column are dropped
     )
     size: str = ""  # column: accessed bytes, which select a cache of the drawing
     source: str = ""  # column: the NUMA node of the CPUs

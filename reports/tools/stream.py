@@ -492,7 +492,7 @@ class Stream(Tool):
     METHODS = _ABOUT
     CHARTS = CHARTS
     KEYS = (
-        Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="{threads} threads, {place}"),
+        Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="threads {threads}, {place}"),
     )
     CURVE_AXIS = "threads"
     PEAK = "bandwidth"

@@ -46,7 +46,7 @@ def test_key_numbers_are_the_best_cells_and_stand_where_their_runs_were_placed(s
     page = built(stream.write())
 
     assert [(k.name, k.value, k.unit, k.n, k.context) for k in page.key_numbers] == [
-        ("STREAM triad", "20.2", "GB/s", 2, "2 threads, local")
+        ("STREAM triad", "20.2", "GB/s", 2, "threads 2, local")
     ]
     assert page.sentence == "node07: 8 of 8 runs ok."
     (drawn,) = page.machines

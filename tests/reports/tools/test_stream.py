@@ -46,7 +46,7 @@ def test_a_sweep_over_threads_is_a_line_per_place_with_the_thread_count_that_fil
     assert figure.title == "Triad is full at 2 threads: 19.0 GB/s"
 
     keys = TOOL.keys(measure(load([path])).tidy("stream"))
-    assert keys.loc[keys["value"].idxmax(), ["name", "context", "n"]].tolist() == ["STREAM triad", "4 threads, local", 2]  # fmt: skip
+    assert keys.loc[keys["value"].idxmax(), ["name", "context", "n"]].tolist() == ["STREAM triad", "threads 4, local", 2]  # fmt: skip
 
 
 @pytest.mark.parametrize("status", ["ok", "disturbed"])
