@@ -116,7 +116,9 @@ class Measurements:
         if samples:
             runs = self.runs.join(self.sessions.drop(columns=["file", "host"]), on="session")
             more = pd.DataFrame(samples).join(runs, on="run").assign(labels="{}")
-            flags = frame.groupby("run")["flags"].agg(lambda own: ", ".join(of_each([*set(own)])))
+            flags = frame.groupby("run")["flags"].agg(
+                lambda cell_flags: ", ".join(of_each([*set(cell_flags)]))
+            )
             frame = pd.concat([frame, more.assign(flags=more["run"].map(flags))], ignore_index=True)
             frame = frame.fillna({"flags": ""})
         return _spread(_spread(frame, "axes"), "labels")
@@ -252,8 +254,8 @@ def _with_steps(
         rows["run"].map(runs["program"]),
         rows["run"].map(runs["sweep"]),
     ]
-    for _, own in rows.groupby(table, sort=False):
-        values.loc[own.index, "step"] = step_of(own["value"], own["step"].dropna()) or math.nan
+    for _, group in rows.groupby(table, sort=False):
+        values.loc[group.index, "step"] = step_of(group["value"], group["step"].dropna()) or math.nan
     return values
 
 

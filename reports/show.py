@@ -223,7 +223,7 @@ def ending(results: Results, findings: Sequence[audit.Finding]) -> Document:
 def _best(cells: Sequence[Repeats]) -> tuple[Repeats, Leader, float | None]:
     """Return the best cell by the median of the repeats with that number. Without a best cell, return the first."""
     leaders, values = zip(*numbers.leaders_of(cells), strict=True)
-    medians = [statistics.median(own) if own else math.nan for own in values]
+    medians = [statistics.median(repeats) if repeats else math.nan for repeats in values]
     ranked = [i for i, cell in enumerate(cells) if numbers.ranked(cell.first) and not math.isnan(medians[i])]
     if len({leader.words for leader in leaders}) > 1 or not numbers.have_best(cells, leaders):
         ranked = ranked[:1]

@@ -73,8 +73,8 @@ class Check:
     def family(self) -> tuple[int, str]:
         """Return the position of the check's family and the heading."""
         name = self.find.__module__
-        found: tuple[int, str] = getattr(sys.modules[name], "FAMILY", (50, name.rpartition(".")[2]))
-        return found
+        position: tuple[int, str] = getattr(sys.modules[name], "FAMILY", (50, name.rpartition(".")[2]))
+        return position
 
     @property
     def title(self) -> str:
@@ -159,8 +159,8 @@ def checks(tools: Collection[str] | None = None) -> tuple[Check, ...]:
         _import_all("reports.tools", tuple(importlib.import_module("reports.tools").__path__))
     for tool in tools or ():
         judged(tool)
-    found = (check for check in _CHECKS.values() if tools is None or check.tool in ("", *tools))
-    return tuple(sorted(found, key=lambda c: (c.family, c.id[0], int(c.id[1:]))))
+    selected = (check for check in _CHECKS.values() if tools is None or check.tool in ("", *tools))
+    return tuple(sorted(selected, key=lambda c: (c.family, c.id[0], int(c.id[1:]))))
 
 
 @functools.cache

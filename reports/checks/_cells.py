@@ -37,10 +37,10 @@ def siblings(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run
     repeat.
     """
     firsts: dict[object, Run] = {}
-    of = [firsts.setdefault((cell_key(run), naming.program_kind(run)), run) for run in runs]
+    first_of_cell = [firsts.setdefault((cell_key(run), naming.program_kind(run)), run) for run in runs]
     return [
         [run for run, _ in same]
-        for same in group_by(zip(runs, of, strict=True), lambda pair: key(pair[1])).values()
+        for same in group_by(zip(runs, first_of_cell, strict=True), lambda pair: key(pair[1])).values()
     ]
 
 
@@ -76,12 +76,12 @@ def typed_options(run: Run) -> dict[str, str]:
     Values that the shell fills in (`$depth`) are left out. If there are several sections (`--name` again), only common
     options of the first section count.
     """
-    found = re.findall(r"(?:^|\s)--?([A-Za-z_]\w*) ?=([^\s]+)", own_command(run))
-    sections = [i for i, (name, _) in enumerate(found) if name == "name"]
+    options = re.findall(r"(?:^|\s)--?([A-Za-z_]\w*) ?=([^\s]+)", own_command(run))
+    sections = [i for i, (name, _) in enumerate(options) if name == "name"]
     if len(sections) > 1:
-        later = {name for name, _ in found[sections[1] :]}
-        found = [(name, value) for name, value in found[: sections[1]] if name not in later]
-    return {name: value for name, value in found if "$" not in value}
+        later = {name for name, _ in options[sections[1] :]}
+        options = [(name, value) for name, value in options[: sections[1]] if name not in later]
+    return {name: value for name, value in options if "$" not in value}
 
 
 def in_bytes(value: object) -> int | None:
@@ -110,13 +110,13 @@ def wide(run: Run) -> Iterator[tuple[str, float, float]]:
     """Yield (label, mean, standard deviation) in ns for the latencies with a deviation above the mean."""
     if run.parsed is None or "statistic" not in run.parsed.measurements.columns:
         return
-    told = [
+    rows = [
         (row, str(statistic))
         for row in run.measured()
         if row.unit == "ns" and (statistic := row.get("statistic")) in ("mean", "sd")
     ]
-    means = {_whose(row): row.value for row, statistic in told if statistic == "mean"}
-    for row, statistic in told:
+    means = {_whose(row): row.value for row, statistic in rows if statistic == "mean"}
+    for row, statistic in rows:
         mean = means.get(_whose(row), 0.0)
         if statistic == "sd" and 0 < mean < row.value:
             yield " ".join(_whose(row)[1:]), mean, row.value

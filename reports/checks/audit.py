@@ -42,7 +42,7 @@ class Finding:
     @property
     def about(self) -> frozenset[CellKey]:
         """The cells, by `cell_key`."""
-        return frozenset(one[:-1] for one in self.doubts)
+        return frozenset(cell[:-1] for cell in self.doubts)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -61,10 +61,10 @@ def audit(results: Results) -> tuple[Finding, ...]:
     good = [run for tool in results.tools for run in results.good(tool)]
     repeats = Counter(map(cell_key, good))
     texts = {cell: {run.text for run in runs} for cell, runs in group_by(good, cell_key).items()}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for check in checks(results.tools):
-        found += _findings(check, list(check.find(results)), repeats, texts)
-    return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
+        findings += _findings(check, list(check.find(results)), repeats, texts)
+    return tuple(sorted(findings, key=lambda f: LEVELS.index(f.level)))
 
 
 def _findings(
@@ -127,7 +127,7 @@ def _cell_name(run: Run, texts: Mapping[CellKey, set[str]]) -> str:
 def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
     """Return the cells that an error or a warning flags, with the check ids as `Guilty`, such as "F1, F7"."""
     return by_metric(
-        (one[:-1], f.id, str(one[-1])) for f in findings if f.level != "info" for one in f.doubts
+        (cell[:-1], f.id, str(cell[-1])) for f in findings if f.level != "info" for cell in f.doubts
     )
 
 
@@ -155,7 +155,7 @@ def doubts(guilty: Guilty, runs: Iterable[Run], metric: str = "") -> str:
 
 def joined(ids: Iterable[str]) -> str:
     """Return the checks of several cells without duplicates, such as "F1, F7, F10"."""
-    named = {key for one in ids for key in checks_of(one)}
+    named = {key for joined_ids in ids for key in checks_of(joined_ids)}
     return ", ".join(sorted(named, key=lambda key: (key.rstrip("0123456789"), len(key), key)))
 
 
@@ -177,7 +177,7 @@ class Summary:
 
 def summaries(findings: Iterable[Finding]) -> list[Summary]:
     """Return one summary per check, level and advice, errors first."""
-    found = []
+    rows = []
     for (key, level, todo), same in group_by(findings, lambda f: (f.id, f.level, f.todo)).items():
         sweeps, places = (list(dict.fromkeys(getattr(f, name) for f in same)) for name in ("sweep", "where"))
         cells = [(f, cell, text) for f in same for cell, text in f.cells]
@@ -193,12 +193,12 @@ def summaries(findings: Iterable[Finding]) -> list[Summary]:
             if len(cells) > 1
             else fmt.sentence(example)
         )
-        found.append(Summary(
+        rows.append(Summary(
             id=key, level=level, check=same[0].check, todo=fmt.sentence(todo), counted=counted,
             text=f"{text}.",
             rows=_rows(cells, with_sweep=len(sweeps) > 1, with_place=len(places) > 1),
         ))  # fmt: skip
-    return found
+    return rows
 
 
 def _counted(findings: Sequence[Finding], rows: int) -> str:
@@ -220,15 +220,16 @@ def document(findings: Sequence[Finding], title: str = "", *, everything: bool =
     cells.
     """
     blocks: list[Block] = []
-    for one in summaries(findings):
-        level = "" if one.level == "warn" else f"{one.level}: "
+    for summary in summaries(findings):
+        level = "" if summary.level == "warn" else f"{summary.level}: "
         head = Text(
-            f"{level}{fmt.sentence(one.check)} ({one.id})", "quiet" if one.level == "info" else "warning"
+            f"{level}{fmt.sentence(summary.check)} ({summary.id})",
+            "quiet" if summary.level == "info" else "warning",
         )
-        table = replace(one.rows, most=len(one.rows.rows)) if everything else one.rows
+        table = replace(summary.rows, most=len(summary.rows.rows)) if everything else summary.rows
         blocks += [
-            *([Text("")] if blocks else []), head, Text(f"  {one.text}"), *([table] if everything else [Fold(f"All {one.counted}", (table,))]),
-            Text(f"  {one.todo}", "next"),
+            *([Text("")] if blocks else []), head, Text(f"  {summary.text}"), *([table] if everything else [Fold(f"All {summary.counted}", (table,))]),
+            Text(f"  {summary.todo}", "next"),
         ]  # fmt: skip
     return Document(title=title, blocks=tuple(blocks))
 
@@ -242,7 +243,7 @@ def flag_counts(findings: Iterable[Finding]) -> str:
     """
     grave = [finding for finding in findings if finding.level != "info"]
     counts = {key: len({cell for f in same for cell in f.about}) for key, same in group_by(grave, lambda f: (f.check, f.id)).items()}  # fmt: skip
-    ordered = sorted(counts.items(), key=lambda one: -one[1])
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
     shown = [
         f"{title} ({key}): {fmt.count(n) if i else fmt.plural(n, 'cell')}"
         for i, ((title, key), n) in enumerate(ordered[:_NAMED])
@@ -265,7 +266,7 @@ def down_to(findings: Sequence[Finding], level: str) -> tuple[Finding, ...]:
 def summary_line(findings: Sequence[Finding]) -> str:
     """Return "2 errors, 1 warning, 3 notes"; "nothing found" without any."""
     words = {"error": "error", "warn": "warning", "info": "note"}
-    counts = {level: sum(one.level == level for one in summaries(findings)) for level in LEVELS}
+    counts = {level: sum(summary.level == level for summary in summaries(findings)) for level in LEVELS}
     return ", ".join(fmt.plural(n, words[level]) for level, n in counts.items() if n) or "nothing found"
 
 

@@ -69,14 +69,14 @@ def _copies(every: Sequence[Sequence[Run]]) -> Iterator[Fault]:
     """Yield cells with equal figures and different options, such as a file under two names or an axis without
     effect.
     """
-    seen: dict[tuple[object, ...], Run] = {}
+    first_runs: dict[tuple[object, ...], Run] = {}
     for run in (runs[0] for runs in every if len(every) > 1):
         figures = tuple(row.value for row in run.measured())
         if len(set(figures)) < 10:
             continue
-        before = seen.setdefault((run.file, run.tool, figures), run)
+        before = first_runs.setdefault((run.file, run.tool, figures), run)
         options, others = (
-            {k: v for k, v in one.cell.options.items() if k != "source"} for one in (run, before)
+            {k: v for k, v in candidate.cell.options.items() if k != "source"} for candidate in (run, before)
         )
         differs = sorted(k for k in {*options, *others} if options.get(k) != others.get(k))
         if differs and _facts(before) == _facts(run):
@@ -95,7 +95,7 @@ def _printed(run: Run, name: str) -> bool:
     value = run.cell.options[name]
     if any(row.get(name) == value for row in itertools.islice(run.measured(), 1000)):
         return True
-    return any(same_value(one, value) for one in _facts(run).values())
+    return any(same_value(fact, value) for fact in _facts(run).values())
 
 
 _COUNTS = ("run", "document", "table")
@@ -140,8 +140,8 @@ def command_and_result(results: Results) -> Iterator[Fault]:
     """
     firsts = [cell.first for cell in all_cells(results)]
     for run in firsts:
-        for name, asked, printed in () if run.captured else _contradictions(run):
-            text = f"{name}={asked} was requested, {run.tool} printed {name}={printed}"
+        for name, requested, printed in () if run.captured else _contradictions(run):
+            text = f"{name}={requested} was requested, {run.tool} printed {name}={printed}"
             yield Fault(level="error", run=run, text=text)
     written = (run for run in firsts if run.captured and run.record.argv)
     for (_, tool, command), members in group_by(written, lambda r: (r.file, r.tool, command_text(r))).items():
@@ -167,12 +167,12 @@ def command_and_result(results: Results) -> Iterator[Fault]:
 
 def _contradictions(run: Run) -> Iterator[tuple[str, object, object]]:
     facts = run.parsed.facts if run.parsed else {}
-    for name, asked in run.cell.options.items():
+    for name, requested in run.cell.options.items():
         printed = facts.get(f"option.{name}")
-        known = printed not in (None, "") and isinstance(asked, str | int | float)
-        named = asked is True and "/" in str(printed)  # a file whose name pinsweep chose
-        if known and not named and not same_value(str(printed), asked):
-            yield name, asked, printed
+        known = printed not in (None, "") and isinstance(requested, str | int | float)
+        named = requested is True and "/" in str(printed)  # a file whose name pinsweep chose
+        if known and not named and not same_value(str(printed), requested):
+            yield name, requested, printed
 
 
 def same_value(a: object, b: object) -> bool:
@@ -201,10 +201,10 @@ def _plain(value: object) -> str:
 
 def _loops(text: str) -> Iterator[tuple[Level, str]]:
     """Yield the loops of a typed command that run over literal words instead of a range."""
-    for found in re.findall(
+    for loop_words in re.findall(
         r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]{0,200}?|\d+\.\.\d+\s*+))(?:[;\n]|\bdo\b)", text
     ):
-        loop, words = map(str.strip, found)
+        loop, words = map(str.strip, loop_words)
         listed = words.split()
         times = f"{len(listed)} times" if len(listed) > 1 else "once"
         meant = f"$({words})" if words.startswith("seq") else f"{{{words}}}"
@@ -419,9 +419,9 @@ def another_machine(results: Results) -> Iterator[Fault]:
             continue
         rows = (r for r in run.measured() if r.get("section") in ("latency_matrix", "bandwidth_matrix"))
         nodes = {node for row in rows if (node := whole(row.get("to"))) is not None}
-        there = {node.os_index for node in machine.numa_nodes}
-        if nodes - there:
-            yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip
+        known_nodes = {node.os_index for node in machine.numa_nodes}
+        if nodes - known_nodes:
+            yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(known_nodes)))}")  # fmt: skip
 
 
 @check("G18", "warn")
@@ -478,15 +478,15 @@ def another_build(results: Results) -> Iterator[Fault]:
     for runs in group_by(good, lambda run: run.file).values():
         sweeps = results.by_sweep(runs)
         first: dict[str, tuple[str, frozenset[str]]] = {}  # path → first sweep, builds in this sweep
-        for sweep, own in sweeps.items():
+        for sweep, sweep_runs in sweeps.items():
             sums: dict[str, set[str]] = {}
-            for path, digest in dict.fromkeys(itertools.chain.from_iterable(map(_programs, own))):
+            for path, digest in dict.fromkeys(itertools.chain.from_iterable(map(_programs, sweep_runs))):
                 sums.setdefault(path, set()).add(digest[:8])
             for path, builds in sums.items():
                 before, then = first.setdefault(path, (sweep, frozenset(builds)))
                 if builds != then:
                     yield Fault(
-                        level="info", run=own[0], runs=tuple(own), cell=f"all cells of {sweep}",
+                        level="info", run=sweep_runs[0], runs=tuple(sweep_runs), cell=f"all cells of {sweep}",
                         text=f"{path} was the build {fmt.words(sorted(builds))} (SHA-256), and {fmt.words(sorted(then))} for {before}",
                     )  # fmt: skip
 
@@ -494,7 +494,9 @@ def another_build(results: Results) -> Iterator[Fault]:
 def _programs(run: Run) -> Iterator[tuple[str, str]]:
     """Yield path and checksum of each program of a run, as far as recorded."""
     files = run.program.get("files") or {}
-    own = (one for word, one in files.items() if word in run.record.argv or not get_tool(run.tool).OPEN)
-    for one in (run.program, *own):
-        if one.get("path") and one.get("sha256"):
-            yield str(one["path"]), str(one["sha256"])
+    opened = (
+        program for word, program in files.items() if word in run.record.argv or not get_tool(run.tool).OPEN
+    )
+    for program in (run.program, *opened):
+        if program.get("path") and program.get("sha256"):
+            yield str(program["path"]), str(program["sha256"])

@@ -26,12 +26,12 @@ def missing(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = [
         (state, sweep, len(runs), _run(runs[0][1], results), why(runs[0][1]))
         for (state, sweep, _), runs in group_by(
-            bad, lambda one: (one[0], one[1].cell.sweep, _OF_ONE_RUN.sub("…", why(one[1])))
+            bad, lambda item: (item[0], item[1].cell.sweep, _OF_ONE_RUN.sub("…", why(item[1])))
         ).items()
     ]
     rows += [
         ("not started", sweep, len(cells), cells[0][1].describe(), "")
-        for sweep, cells in group_by(results.not_started, lambda one: one[1].sweep).items()
+        for sweep, cells in group_by(results.not_started, lambda item: item[1].sweep).items()
     ]
     rows += [
         ("skipped", sweep, len(cells), _axes(cells[0].cell), reason.partition(";")[0])

@@ -116,7 +116,7 @@ def _beyond_reason(cell: Repeats) -> Iterator[Name]:
 
 def _with(run: Run, metrics: Sequence[str]) -> dict[str, None]:
     """Return metrics, followed by the related metrics that are shown and flagged together."""
-    others = (of for metric in metrics for of in judged(run.tool).shown_with(metric, run))
+    others = (related for metric in metrics for related in judged(run.tool).shown_with(metric, run))
     return dict.fromkeys((*metrics, *others))
 
 
@@ -159,10 +159,10 @@ def _unsettled(values: Sequence[float], last: int, most: int) -> str:
     """Return "±11 % after 8 of at most 15 repeats"."""
     if len(values) < BASE:
         return f"{fmt.plural(len(values), 'repeat')}, and {BASE} are needed to know a median to ±{fmt.percent(WITHIN)}"
-    of = f" of at most {most}" if last < most else ""
+    limit = f" of at most {most}" if last < most else ""
     off = uncertainty(values)
     known = f"±{fmt.percent(off)}" if off <= 1 else "unknown median"
-    return f"{known} after {len(values)}{of} repeats"
+    return f"{known} after {len(values)}{limit} repeats"
 
 
 def by_chance(settled: Sequence[Sequence[float]], others: Sequence[Sequence[float]]) -> list[str]:
@@ -172,12 +172,12 @@ def by_chance(settled: Sequence[Sequence[float]], others: Sequence[Sequence[floa
     cells = len(settled) + len(others)
     if len(others) <= len(settled) or not noise:
         return [""] * len(settled)
-    found = []
+    reasons = []
     for values, chance in zip(settled, scatter.calm_by_chance(settled, noise, cells), strict=True):
         off = OFF * noise / math.sqrt(len(values))
         text = f"settled, but {len(others)} of {cells} cells did not; with their noise ±{fmt.percent(off)}"
-        found.append(text if chance and off > WITHIN else "")
-    return found
+        reasons.append(text if chance and off > WITHIN else "")
+    return reasons
 
 
 @check("G14", "warn", "info")
@@ -198,16 +198,16 @@ def drifts(results: Results) -> Iterator[Fault]:
     )
     for (_, _, sweep, _), cells in sessions.items():
         runs = sum(len(cell.runs) for cell in cells)
-        found = scatter.drift([timed for cell in cells if len(cell.runs) > 1 and (timed := _timed(cell))])
-        if found is None or found.p >= 0.01:
+        drift = scatter.drift([timed for cell in cells if len(cell.runs) > 1 and (timed := _timed(cell))])
+        if drift is None or drift.p >= 0.01:
             continue
-        change = math.expm1(found.per_hour * found.hours)
+        change = math.expm1(drift.per_hour * drift.hours)
         word = "worse" if change < 0 else "better"
         yield Fault(
             level="warn" if abs(change) >= LEAST_CHANGE else "info", run=cells[0].first,
             metric=whole_of(cell.leader.metric for cell in cells), runs=tuple(cell.first for cell in cells),
             cell=f"{fmt.plural(runs, 'run')} of {fmt.plural(len(cells), 'cell')} of {sweep}",
-            text=f"{fmt.percent(abs(change))} {word} within {fmt.seconds(found.hours * 3600)}",
+            text=f"{fmt.percent(abs(change))} {word} within {fmt.seconds(drift.hours * 3600)}",
         )  # fmt: skip
 
 

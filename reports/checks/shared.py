@@ -31,10 +31,10 @@ def shared_storage(results: Results) -> Iterator[Fault]:
         who = "network and server are measured, with all who use them"
         if len(hosts) > 1:
             who = f"{fmt.plural(len(hosts), 'host')} shared it"
-        for own in group_by(runs, lambda run: (run.file, run.cell.sweep)).values():
+        for group in group_by(runs, lambda run: (run.file, run.cell.sweep)).values():
             yield Fault(
-                level="warn" if len(hosts) > 1 else "info", run=own[0], runs=tuple(own),
-                cell=f"{fmt.plural(len({run.cell.point_id for run in own}), 'cell')} of {own[0].cell.sweep}",
+                level="warn" if len(hosts) > 1 else "info", run=group[0], runs=tuple(group),
+                cell=f"{fmt.plural(len({run.cell.point_id for run in group}), 'cell')} of {group[0].cell.sweep}",
                 text=f"scratch is on {kind} ({source}): {who}",
             )  # fmt: skip
 

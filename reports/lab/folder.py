@@ -44,13 +44,13 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Written:
     targets: dict[str, bytes] = {}
     hashes = dict(known)
     for name, data in files.items():
-        there = _hash_of(folder / name)
+        existing_hash = _hash_of(folder / name)
         new = _hash(data)
-        if there == new:
+        if existing_hash == new:
             written.same.append(name)
             hashes[name] = (new,)
-        elif there is None or there in known.get(name, ()):
-            (written.new if there is None else written.renewed).append(name)
+        elif existing_hash is None or existing_hash in known.get(name, ()):
+            (written.new if existing_hash is None else written.renewed).append(name)
             targets[name] = data
         elif new in known.get(name, ()):
             written.kept[name] = ""

@@ -28,6 +28,6 @@ def quantiles(
     values = formulas.quantiles(buckets, [share for _, share in QUANTILES])
     for (statistic, _), value in zip(QUANTILES, values, strict=True):
         if value is not None and value > 0:
-            own = next((b for b in buckets if b.low <= value < b.high), None)
-            step = max(own.high - own.low if own else 0.0, least)
+            bucket = next((b for b in buckets if b.low <= value < b.high), None)
+            step = max(bucket.high - bucket.low if bucket else 0.0, least)
             yield quantile(statistic, value, part, step or None, metric)

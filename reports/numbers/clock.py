@@ -22,13 +22,13 @@ def step(buckets: Sequence[Bucket], least: float) -> float:
     values = [ordered[a:b] for a, b in itertools.pairwise([0, *ends, len(ordered)])]
     if len(values) < 3:
         return least
-    apart = min(b[0].low - a[-1].low for a, b in itertools.pairwise(values))
+    min_gap = min(b[0].low - a[-1].low for a, b in itertools.pairwise(values))
 
-    def stands(own: Sequence[Bucket]) -> bool:
-        return own[-1].high - own[0].low <= apart / 4 and sum(b.n for b in own) >= 10
+    def stands(group: Sequence[Bucket]) -> bool:
+        return group[-1].high - group[0].low <= min_gap / 4 and sum(b.n for b in group) >= 10
 
-    told = [own[0].low for own in itertools.takewhile(stands, values)]
-    steps = [(b - a) / apart for a, b in itertools.pairwise(told)]
-    if len(told) < 3 or any(abs(n - round(n)) > 0.2 for n in steps):
+    multiples = [group[0].low for group in itertools.takewhile(stands, values)]
+    steps = [(b - a) / min_gap for a, b in itertools.pairwise(multiples)]
+    if len(multiples) < 3 or any(abs(n - round(n)) > 0.2 for n in steps):
         return least
-    return (told[-1] - told[0]) / sum(map(round, steps))
+    return (multiples[-1] - multiples[0]) / sum(map(round, steps))

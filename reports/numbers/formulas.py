@@ -75,10 +75,10 @@ def differs(a: Spread, b: Spread) -> bool:
     if a.median == 0 or b.median == 0:
         return True
     small, large = sorted((abs(a.median), abs(b.median)))
-    least, apart = 0.10 if min(a.n, b.n) < 3 else 0.03, 1 - small / large - 1e-9
-    if apart > max(least, a.relative, b.relative):  # at the gate itself, rounding must not decide
+    least, gap = 0.10 if min(a.n, b.n) < 3 else 0.03, 1 - small / large - 1e-9
+    if gap > max(least, a.relative, b.relative):  # at the gate itself, rounding must not decide
         return True
-    if apart <= least or min(a.n, b.n) < 2 or min(a.low, b.low) <= 0:
+    if gap <= least or min(a.n, b.n) < 2 or min(a.low, b.low) <= 0:
         return False
     wider = max(math.log(side.high / side.low) for side in (a, b))
     return math.log(large / small) > _LOGS[min(a.n, b.n) > 2] * wider + 1e-9
@@ -111,8 +111,8 @@ def saturations(repeats: Sequence[Mapping[N, float]]) -> list[N]:
     Only curves with the maximum number of points count, because a missing point makes another curve.
     """
     most = max(map(len, repeats), default=0)
-    found = (saturation(curve) for curve in repeats if len(curve) == most)
-    return sorted({n for n in found if n is not None})
+    points = (saturation(curve) for curve in repeats if len(curve) == most)
+    return sorted({n for n in points if n is not None})
 
 
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
@@ -191,13 +191,13 @@ def cold(times: Mapping[int, float]) -> tuple[int, ...]:
     Few repetitions measure such times while connections are made and caches fill. `times` maps size (B) to a time in
     any unit.
     """
-    found: list[int] = []
+    cold_sizes: list[int] = []
     ordered = sorted(times)
     for i, size in enumerate(ordered):
         if size > 8 or times[size] <= COLD * min((times[n] for n in ordered[i + 1 :]), default=math.inf):
             break
-        found.append(size)
-    return tuple(found)
+        cold_sizes.append(size)
+    return tuple(cold_sizes)
 
 
 def pingpong(times: Mapping[int, float]) -> MessageCurve:
@@ -263,12 +263,12 @@ def fit(times: Mapping[int, float]) -> Hockney | None:
     if len(sizes) < 4:
         return None
     most = 2 * max(bandwidths(times).values(), default=0.0)
-    one, _ = _branch(sizes, times, most)
+    line, _ = _branch(sizes, times, most)
     splits = [
         (*_branch(sizes[:k], times, most), *_branch(sizes[k:], times, most)) for k in range(4, len(sizes) - 3)
     ]
     best = min(splits, key=lambda s: s[1] + s[3], default=None)
-    return Hockney(one=one, two=None if best is None else (best[0], best[2]))
+    return Hockney(one=line, two=None if best is None else (best[0], best[2]))
 
 
 def _branch(sizes: Sequence[int], times: Mapping[int, float], most: float) -> tuple[Branch, float]:
@@ -322,13 +322,17 @@ def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) 
     Return None if no depth keeps the limit in every repeat. All repeats of a result have the same depth, because
     a mean over several depths describes no measured cell.
     """
-    kept = {at: [iops for iops, latency in own if latency <= slo] for at, own in depths.items()}
-    by_all = {at: statistics.median(own) for at, own in kept.items() if own and len(own) == len(depths[at])}
+    within = {at: [iops for iops, latency in repeats if latency <= slo] for at, repeats in depths.items()}
+    by_all = {
+        at: statistics.median(repeats)
+        for at, repeats in within.items()
+        if repeats and len(repeats) == len(depths[at])
+    }
     depth = max(sorted(by_all), key=by_all.__getitem__, default=None)
     if depth is None:
         return None
     iops = by_all[depth]
-    more = any(max(own) > iops for at, own in kept.items() if own and at not in by_all)
+    more = any(max(repeats) > iops for at, repeats in within.items() if repeats and at not in by_all)
     return Within(iops, depth, more, bound=len(by_all) == len(depths))
 
 
@@ -372,9 +376,9 @@ def fixed(share: float, n: float) -> bool:
 def _ranked(buckets: Sequence[Bucket], shares: Sequence[float], total: int) -> list[float]:
     """Return the middle of the bucket that holds the sample of rank ⌈share · total⌉, for each share."""
     ordered = sorted(buckets)
-    seen = list(itertools.accumulate(b.n for b in ordered))
+    counts = list(itertools.accumulate(b.n for b in ordered))
     ranks = (max(1, math.ceil(share * total - 1e-9)) for share in shares)
-    return [ordered[bisect.bisect_left(seen, rank)].middle for rank in ranks]
+    return [ordered[bisect.bisect_left(counts, rank)].middle for rank in ranks]
 
 
 def moments(buckets: Sequence[Bucket]) -> tuple[float, float]:
@@ -401,14 +405,14 @@ def survival(buckets: Sequence[Bucket], points: int = 300) -> list[tuple[float, 
         return rows
     step_y = math.log(1 / rows[-1][1]) / (points / 2) or math.inf
     step_x = math.log(max(rows[-1][0], 1.0) / max(rows[0][0], 1.0)) / (points / 2) or math.inf
-    kept = [rows[0]]
+    steps = [rows[0]]
     for value, share in rows[1:-1]:
         if (
-            math.log(kept[-1][1] / share) >= step_y
-            or math.log(max(value, 1.0) / max(kept[-1][0], 1.0)) >= step_x
+            math.log(steps[-1][1] / share) >= step_y
+            or math.log(max(value, 1.0) / max(steps[-1][0], 1.0)) >= step_x
         ):
-            kept.append((value, share))
-    return [*kept, rows[-1]]
+            steps.append((value, share))
+    return [*steps, rows[-1]]
 
 
 def normal_survival(mean: float, deviation: float, value: float) -> float:
@@ -484,12 +488,12 @@ def modes(
         spans[i : i + 2] = [range(spans[i].start, spans[i + 1].stop)]
     spans = [span for span in spans if sum(heights[span.start : span.stop]) >= least * total]
     edges = [[10 ** ((i + index[0]) / per_decade) for i in (span.start, span.stop)] for span in spans]
-    own: list[list[Bucket]] = [[] for _ in spans]
-    place = {i + index[0]: of for of, span in zip(own, spans, strict=True) for i in span}
+    members: list[list[Bucket]] = [[] for _ in spans]
+    place = {i + index[0]: member for member, span in zip(members, spans, strict=True) for i in span}
     for bucket in buckets:
-        if bucket.n and (of := place.get(_log_index(bucket, per_decade))) is not None:
-            of.append(bucket)
-    return [_mode(of, low, high, total) for of, (low, high) in zip(own, edges, strict=True)]
+        if bucket.n and (member := place.get(_log_index(bucket, per_decade))) is not None:
+            member.append(bucket)
+    return [_mode(member, low, high, total) for member, (low, high) in zip(members, edges, strict=True)]
 
 
 def _spans(heights: Sequence[int]) -> list[range]:

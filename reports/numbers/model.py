@@ -80,9 +80,9 @@ class Name:
         delay). The result is "" for a number with several metrics. The metric of `family` covers all rows of a table.
         """
         metric = f"{self.metric}/{self.statistic}" if self.statistic else self.metric
-        told = self.made_of if self.made_of or self.derived else metric
+        metric_id = self.made_of if self.made_of or self.derived else metric
         row = next((value for label, value in self.part if label in _ROWS), None)
-        return told if row is None or not told else f"{told}/{row}"
+        return metric_id if row is None or not metric_id else f"{metric_id}/{row}"
 
     @property
     def quantity(self) -> str:
@@ -101,24 +101,24 @@ class Name:
         """
         quantity = self.quantity.replace("_", " ")
         # an idle latency is a latency
-        said = self.kind.endswith(f" {quantity}") or self.kind == f"{quantity} matrix"
+        is_named = self.kind.endswith(f" {quantity}") or self.kind == f"{quantity} matrix"
         labels = dict(self.part)
         first = [str(labels[label]) for label in _FIRST if label in labels]
         if labels.get("target") == "null":  # poke: an empty access
             first = ["empty access"]
-        return " ".join(filter(None, (*first, self.kind, "" if said else quantity)))
+        return " ".join(filter(None, (*first, self.kind, "" if is_named else quantity)))
 
     @property
     def row(self) -> str:
         """Return the label of the row, such as "4 processes, 8 B" or "from 0 to 1". The label is "" if the run has a
         single row.
         """
-        said = ", ".join(
+        text = ", ".join(
             _label(label, value)
             for label, value in self.part
             if label not in _FIRST and (label, value) not in self.unsaid
         )
-        return _FROM_TO.sub(r"\1 to ", said)
+        return _FROM_TO.sub(r"\1 to ", text)
 
     @property
     def words(self) -> str:

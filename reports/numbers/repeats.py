@@ -65,15 +65,15 @@ class Repeats:
     @functools.cached_property
     def columns(self) -> Mapping[Name, Column]:
         """Return name → column, in the order of the first run."""
-        found: dict[Name, tuple[list[float], list[float | None]]] = {}
+        columns: dict[Name, tuple[list[float], list[float | None]]] = {}
         for number in itertools.chain(*map(each_number, self.runs)):
-            values, steps = found.setdefault(number.name, ([], []))
+            values, steps = columns.setdefault(number.name, ([], []))
             values.append(number.value)
             steps.append(number.step)
         count = len(self.runs)
         return {
             name: Column(tuple(values), tuple(steps))
-            for name, (values, steps) in found.items()
+            for name, (values, steps) in columns.items()
             if len(values) == count
         }
 
@@ -98,26 +98,26 @@ class Repeats:
         name = self.lead
         if name is None:
             return Leader("number", "neither")
-        index, words, whose = dict(name.part).get("index"), name.quantity.replace("_", " "), self._whose(name)
+        index, words, owner = dict(name.part).get("index"), name.quantity.replace("_", " "), self._whose(name)
         size = dict(name.part).get(SIZE)
         return Leader(
-            words=f"{words} (index {index})" if index is not None else f"{whose} {words}".strip(),
+            words=f"{words} (index {index})" if index is not None else f"{owner} {words}".strip(),
             better=name.better,
             unit=name.said_unit or name.unit,
             metric=name.family.tells_of,
             step=self.columns[name].step,
             kind=name.kind,
             size=float(size) if isinstance(size, int | float) else None,
-            whose=whose,
+            whose=owner,
             name=name,
         )
 
     def _whose(self, name: Name) -> str:
         """Return the direction or operation of a number if other numbers have the same quantity, else ""."""
         labels = dict(name.part)
-        whose = next((str(labels[key]) for key in ("direction", "op") if key in labels), "")
-        several = whose and any(n.quantity == name.quantity and n != name for n in self.columns)
-        return whose if several else ""
+        owner = next((str(labels[key]) for key in ("direction", "op") if key in labels), "")
+        several = owner and any(n.quantity == name.quantity and n != name for n in self.columns)
+        return owner if several else ""
 
     @property
     def headline(self) -> str:
@@ -151,10 +151,10 @@ def each_number(run: Run) -> Iterator[Number]:
     """
     if run.parsed is None:
         return iter(())
-    found = find(run.tool).numbers(run)
+    numbers = find(run.tool).numbers(run)
     if run.parsed.has("from_table"):  # the printed precision is unknown
-        return (number.printed_to(None) for number in found)
-    return found
+        return (number.printed_to(None) for number in numbers)
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +200,8 @@ def cells(results: Results, tool: str) -> tuple[Repeats, ...]:
     known = results.memory
     if tool not in known:
         known[tool] = group(results.good(tool))
-    found: tuple[Repeats, ...] = known[tool]
-    return found
+    repeats: tuple[Repeats, ...] = known[tool]
+    return repeats
 
 
 def all_cells(results: Results) -> Iterator[Repeats]:
@@ -221,12 +221,12 @@ def leaders_of(repeats: Sequence[Repeats]) -> list[tuple[Leader, tuple[float, ..
     """
     led = [(cell.leader, cell.values) for cell in repeats]
     moved = [find(cell.tool).moved(cell) for cell in repeats]
-    sizes = [size for own in moved for _, size in own]
+    sizes = [size for rates in moved for _, size in rates]
     if not sizes or not all(moved) or max(sizes) <= 1.02 * min(sizes):
         return led
     return [
-        (leader._replace(words=f"{leader.whose} bandwidth".strip(), better="higher", unit="B/s", name=None), tuple(rate for rate, _ in own))
-        for (leader, _), own in zip(led, moved, strict=True)
+        (leader._replace(words=f"{leader.whose} bandwidth".strip(), better="higher", unit="B/s", name=None), tuple(rate for rate, _ in rates))
+        for (leader, _), rates in zip(led, moved, strict=True)
     ]  # fmt: skip
 
 

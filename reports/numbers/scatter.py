@@ -65,8 +65,8 @@ def pairs_apart(values: Sequence[float]) -> float:
     Half of the values may be arbitrary, as with the median absolute deviation. With eight values, Qₙ distinguishes a
     standard deviation of 5 % from 3 % in 52 of 100 cases, the median absolute deviation in 42.
     """
-    apart = sorted(abs(a - b) for a, b in itertools.combinations(values, 2))
-    return apart[math.comb(len(values) // 2 + 1, 2) - 1]
+    distances = sorted(abs(a - b) for a, b in itertools.combinations(values, 2))
+    return distances[math.comb(len(values) // 2 + 1, 2) - 1]
 
 
 def _pairs_limit(n: int) -> float:
@@ -156,15 +156,17 @@ def drift(cells: Sequence[Sequence[Timed]]) -> Drift | None:
     sweeps per kind). The slope is the median over all pairs of runs within a cell (Theil-Sen within cells, Hirsch et
     al. 1982).
     """
-    told = [sorted(cell) for cell in cells if len(cell) > 1]
-    runs = [run for cell in told for run in cell]
+    sorted_cells = [sorted(cell) for cell in cells if len(cell) > 1]
+    runs = [run for cell in sorted_cells for run in cell]
     if len(runs) < LEAST_FOR_DRIFT:
         return None
-    residuals = [run.log - statistics.median(one.log for one in cell) for cell in told for run in cell]
+    residuals = [
+        run.log - statistics.median(timed.log for timed in cell) for cell in sorted_cells for run in cell
+    ]
     ranks, orders = _ranks([round(r, 12) for r in residuals]), _ranks([run.order for run in runs])
     together = variance = 0.0
     at = 0
-    for cell in told:
+    for cell in sorted_cells:
         part = slice(at, at + len(cell))
         x, y = _centred(ranks[part]), _centred(orders[part])
         together += sum(a * b for a, b in zip(x, y, strict=True))
@@ -172,7 +174,7 @@ def drift(cells: Sequence[Sequence[Timed]]) -> Drift | None:
         at += len(cell)
     slopes = [
         (b.log - a.log) / (b.hours - a.hours)
-        for cell in told
+        for cell in sorted_cells
         for a, b in itertools.combinations(cell, 2)
         if b.hours != a.hours
     ]
@@ -195,13 +197,13 @@ def _centred(values: Sequence[float]) -> list[float]:
 def _ranks(values: Sequence[float]) -> list[float]:
     """Return the rank of each value from 1. Equal values share the mean rank."""
     order = sorted(range(len(values)), key=values.__getitem__)
-    found = [0.0] * len(values)
+    ranks = [0.0] * len(values)
     for _, group in itertools.groupby(enumerate(order, 1), key=lambda item: values[item[1]]):
         same = list(group)
         mean = statistics.fmean(rank for rank, _ in same)
         for _, index in same:
-            found[index] = mean
-    return found
+            ranks[index] = mean
+    return ranks
 
 
 def deviation(values: Sequence[float]) -> float:
@@ -227,9 +229,9 @@ def calm_by_chance(settled: Sequence[Sequence[float]], noise: float, cells: int)
         degrees = len(values) - 1
         p = float(gammainc(degrees / 2, degrees / 2 * (deviation(values) / noise) ** 2))
         chances.append(min(1.0, LOOKS * p))
-    found = [True] * len(chances)
+    is_calm = [True] * len(chances)
     in_order = sorted(range(len(chances)), key=lambda i: chances[i])
     calm = max((k for k, i in enumerate(in_order, 1) if cells * chances[i] <= 0.05 * k), default=0)
     for i in in_order[:calm]:
-        found[i] = False
-    return found
+        is_calm[i] = False
+    return is_calm

@@ -52,7 +52,7 @@ class Templates:
     ) -> None:
         self.folder = _folder(folder) if folder else None
         shipped = jinja2.PackageLoader("reports", "templates")
-        own = [FolderLoader(self.folder)] if self.folder else []
+        loaders = [FolderLoader(self.folder)] if self.folder else []
 
         def finalize(value: object) -> object:
             if escape is None:  # `html` makes the page plain
@@ -70,7 +70,9 @@ class Templates:
             else {}
         )  # fmt: skip
         self.environment = (Sandbox if self.folder else jinja2.Environment)(
-            loader=jinja2.ChoiceLoader([*own, shipped, jinja2.PrefixLoader({_OURS.rstrip("/"): shipped})]),
+            loader=jinja2.ChoiceLoader(
+                [*loaders, shipped, jinja2.PrefixLoader({_OURS.rstrip("/"): shipped})]
+            ),
             autoescape=True,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
@@ -217,8 +219,8 @@ _HINT = "Jinja's own words: https://jinja.palletsprojects.com/templates"
 def _said(error: Exception, names: Iterable[str]) -> tuple[str, str]:
     """Return cause and next step of an error that a user's template raised."""
     if isinstance(error, jinja2.TemplateNotFound):
-        there = (*names, *(_OURS + n for n in names))
-        return f"there is no template {error.name!r}", nearest(str(error.name), there) or _HINT
+        existing = (*names, *(_OURS + n for n in names))
+        return f"there is no template {error.name!r}", nearest(str(error.name), existing) or _HINT
     if isinstance(error, jinja2.UndefinedError):
         return str(error.message), "docs/templates.md lists what templates may use"
     if isinstance(error, UnicodeDecodeError):

@@ -18,11 +18,11 @@ def line(text: str, *, blanks: bool = False) -> str:
     """Return a text on one line, without characters that documents cannot hold. Runs of blanks become one blank
     unless `blanks` is set.
     """
-    kept = plain(text).translate(_BIDI)
+    clean = plain(text).translate(_BIDI)
     return (
-        re.sub(r"[\t\n\x85\u2028\u2029]", " ", kept)
+        re.sub(r"[\t\n\x85\u2028\u2029]", " ", clean)
         if blanks
-        else re.sub(r"[\t\n\x85\u2028\u2029 ]+", " ", kept)
+        else re.sub(r"[\t\n\x85\u2028\u2029 ]+", " ", clean)
     )
 
 
@@ -41,13 +41,13 @@ def markdown(text: str) -> str:
 
 def markdown_code(text: str) -> str:
     """Return a code span that shows `text`. The fence has more backticks than any run in `text`."""
-    kept = line(text, blanks=True)
-    fence = "`" * (max((len(run) for run in re.findall("`+", kept)), default=0) + 1)
-    stripped = kept.startswith(" ") and kept.endswith(
+    clean = line(text, blanks=True)
+    fence = "`" * (max((len(run) for run in re.findall("`+", clean)), default=0) + 1)
+    stripped = clean.startswith(" ") and clean.endswith(
         " "
     )  # a blank at both ends would be taken off (CommonMark 6.1)
-    pad = " " if kept.startswith("`") or kept.endswith("`") or stripped or kept.strip() == "" else ""
-    return f"{fence}{pad}{kept}{pad}{fence}"
+    pad = " " if clean.startswith("`") or clean.endswith("`") or stripped or clean.strip() == "" else ""
+    return f"{fence}{pad}{clean}{pad}{fence}"
 
 
 def markdown_fence(text: str) -> str:

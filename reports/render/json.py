@@ -22,8 +22,8 @@ def records(table: Table) -> list[dict[str, Any]]:
     """
     flags = table.flags or (None,) * len(table.rows)
     return [
-        _record(row) | ({} if own is None else {"flags": own})
-        for row, own in zip(table.records(), flags, strict=True)
+        _record(row) | ({} if row_flags is None else {"flags": row_flags})
+        for row, row_flags in zip(table.records(), flags, strict=True)
     ]
 
 

@@ -145,7 +145,7 @@ def _walk(node: ET.Element, uid: str) -> Iterator[ET.Element]:
     if tag == "text" and not (node.text or "").strip():
         return
     attributes = {
-        name: _LONG.sub(lambda found: f"{float(found[0]):.1f}", value) if name in _PLACES else value
+        name: _LONG.sub(lambda match: f"{float(match[0]):.1f}", value) if name in _PLACES else value
         for name, value in node.attrib.items()
         if name not in _DROPPED and _DEFAULTS.get(name) != value
     }

@@ -84,17 +84,17 @@ def seen_text(record: RunRecord) -> str:
 
     Facts from other sources, such as captured output, are listed as recorded keys and values.
     """
-    seen = asdict(record.capture) if record.capture else record.seen
-    if not seen:
+    observed = asdict(record.capture) if record.capture else record.seen
+    if not observed:
         return "not recorded"
-    known = {key: value for key, value in seen.items() if value not in _NOTHING}
+    known = {key: value for key, value in observed.items() if value not in _NOTHING}
     words = [str(known.pop("note"))] if "note" in known else []  # a run too short to be seen
     processes = known.get("processes")
-    if isinstance(processes, list) and all(isinstance(one, Mapping) for one in processes):
-        words += [_process_text(one) for one in known.pop("processes")]
+    if isinstance(processes, list) and all(isinstance(process, Mapping) for process in processes):
+        words += [_process_text(process) for process in known.pop("processes")]
         known.pop("at_end", None)  # first thread, for comparison with the placement
-    if here := known.pop("orchestrator", ""):
-        words.append(f"pinsweep on {_cpus_text(here)}")
+    if orchestrator := known.pop("orchestrator", ""):
+        words.append(f"pinsweep on {_cpus_text(orchestrator)}")
     return "; ".join([*words, *(f"{key} {_short(value)}" for key, value in known.items())])
 
 
@@ -102,14 +102,14 @@ def _process_text(process: Mapping[str, Any]) -> str:
     """Return a process from `proof.as_json` as text, such as "walk on CPU 0, memory of node 0, 1 thread"."""
     rank = "" if process.get("rank") is None else f"rank {process['rank']}: "
     mode, _, nodes = str(process.get("policy") or "").partition(":")
-    said = {"bind": "memory of node ", "interleave": "memory interleaved over nodes "}.get(
+    prefix = {"bind": "memory of node ", "interleave": "memory interleaved over nodes "}.get(
         mode.partition("=")[0]
     )
     threads = process.get("threads")
     number = sum(n for n in threads.values() if isinstance(n, int)) if isinstance(threads, Mapping) else 0
     parts = [
         f"{rank}{process.get('name') or 'a process'} on {_cpus_text(process.get('cpus'))}",
-        *([f"{said}{nodes}"] if said else [f"memory policy {mode}"] if mode else []),
+        *([f"{prefix}{nodes}"] if prefix else [f"memory policy {mode}"] if mode else []),
         *([fmt.plural(number, "thread")] if number else []),
     ]
     return ", ".join(parts)

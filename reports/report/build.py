@@ -112,7 +112,7 @@ def _sections(
     results: Results, measured: Measurements, found: Sequence[_Found], cells: pd.DataFrame
 ) -> Iterable[Section]:
     by_title: dict[str, list[Block]] = {}
-    for tool, name, rows in sorted(found, key=lambda one: one[0].RANK):
+    for tool, name, rows in sorted(found, key=lambda entry: entry[0].RANK):
         figures = (
             list(tool.figures(rows, measured.keys(name), measured.runs[measured.runs["tool"] == name]))
             if len(rows)
@@ -144,16 +144,16 @@ def _sections(
 
 def _about_once(sections: Mapping[str, list[Block]]) -> dict[str, list[Block]]:
     """Return the sections with each text about a figure only at the first such figure."""
-    seen: set[str] = set()
-    found: dict[str, list[Block]] = {}
+    texts: set[str] = set()
+    blocks_by_about: dict[str, list[Block]] = {}
     for title, blocks in sections.items():
         for block in blocks:
-            if isinstance(block, Figure) and block.about in seen:
+            if isinstance(block, Figure) and block.about in texts:
                 block = replace(block, about="")
             elif isinstance(block, Figure):
-                seen.add(block.about)
-            found.setdefault(title, []).append(block)
-    return found
+                texts.add(block.about)
+            blocks_by_about.setdefault(title, []).append(block)
+    return blocks_by_about
 
 
 def _overview(cells: pd.DataFrame) -> Figure | None:

@@ -24,13 +24,13 @@ _MOST_ROWS: Final = 100
 
 def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ...]:
     """Return the checks of a page. `findings` is the result of the audit."""
-    found = [*_findings(findings), *_missing(results), *_built_in(results), *_remarks(results, findings)]
+    checks = [*_findings(findings), *_missing(results), *_built_in(results), *_remarks(results, findings)]
     unwatched = sum(
         not run.record.counters or run.is_too_short for tool in results.tools for run in results.good(tool)
     )
     if unwatched:
         subject = f"Disturbance is unknown for {fmt.plural(unwatched, 'run')}."
-        found.append(
+        checks.append(
             Check(
                 level="info",
                 subject=subject,
@@ -38,17 +38,17 @@ def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ..
             )
         )
     if not findings and results.tools:
-        found.append(Check(level="ok", subject="No check flags a number.", text=""))
-    return tuple(found)
+        checks.append(Check(level="ok", subject="No check flags a number.", text=""))
+    return tuple(checks)
 
 
 def _findings(findings: Sequence[Finding]) -> Iterable[Check]:
-    for one in summaries(findings):
-        listed = len(one.rows.rows) > 1 and one.level != "info"
-        table = replace(one.rows, most=_MOST_LISTED // html.MOST)
+    for summary in summaries(findings):
+        listed = len(summary.rows.rows) > 1 and summary.level != "info"
+        table = replace(summary.rows, most=_MOST_LISTED // html.MOST)
         yield Check(
-            level=one.level, subject=f"{fmt.sentence(one.check)}.", text=f"{one.text} {one.todo}", id=one.id, explained=one.check,
-            cells=Fold(one.counted, (table,)) if listed else None,
+            level=summary.level, subject=f"{fmt.sentence(summary.check)}.", text=f"{summary.text} {summary.todo}", id=summary.id, explained=summary.check,
+            cells=Fold(summary.counted, (table,)) if listed else None,
         )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def _remarks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         for run in good
         for flag in {flag.text: flag for flag in (run.parsed.flags if run.parsed else ()) if flag.id not in covered}.values()
     )  # fmt: skip
-    for (program, text), same in sorted(group_by(remarks, lambda one: one[:2]).items()):
-        n, of = len(same), runs_of[program]
-        count = fmt.plural(of, "run") if n == of else f"{fmt.count(n)} of {fmt.plural(of, 'run')}"
+    for (program, text), same in sorted(group_by(remarks, lambda remark: remark[:2]).items()):
+        n, total = len(same), runs_of[program]
+        count = fmt.plural(total, "run") if n == total else f"{fmt.count(n)} of {fmt.plural(total, 'run')}"
         yield Check(level="info", subject=fmt.sentence(text.rstrip(".")) + ".", text=f"{program}, {count}.")

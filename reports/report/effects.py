@@ -133,7 +133,7 @@ def _effects(sweep: Sweep) -> Iterator[tuple[Value, ...]]:
                 ),
             )
         )
-    yield from (row for _, row in sorted(rows, key=lambda one: -one[0]))
+    yield from (row for _, row in sorted(rows, key=lambda row_of_axis: -row_of_axis[0]))
 
 
 def _without(i: int, levels: tuple[str, ...]) -> tuple[str, ...]:
@@ -145,6 +145,8 @@ def _best(sweep: Sweep) -> tuple[Value, ...]:
     key = pick(sweep.cells, key=lambda key: sweep.cells[key].median)
     spread = sweep.cells[key]
     span = Interval(spread.low, spread.high, sweep.unit) if spread.low < spread.high else None
-    overlapping = formulas.overlapping(spread, (of for other, of in sweep.cells.items() if other != key))
+    overlapping = formulas.overlapping(
+        spread, (cell_spread for other, cell_spread in sweep.cells.items() if other != key)
+    )
     name = sweep.names[key] + (f" (repeats of {overlapping} overlap)" if overlapping else "")
     return (sweep.title, name, sweep.number, Quantity(spread.median, sweep.unit), span, len(sweep.cells))

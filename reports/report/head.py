@@ -37,10 +37,10 @@ def sentence(results: Results) -> str:
 
 def care(findings: Iterable[Finding]) -> str:
     """Return a sentence with the two checks that flag most cells, or "" without flagged numbers."""
-    flagged = [one for one in summaries(findings) if one.level != "info"]
-    most = sorted(flagged, key=lambda one: -len(one.rows.rows))[:2]
+    flagged = [summary for summary in summaries(findings) if summary.level != "info"]
+    most = sorted(flagged, key=lambda summary: -len(summary.rows.rows))[:2]
     more = f", and {fmt.plural(len(flagged) - 2, 'more check')}" if len(flagged) > len(most) else ""
-    listed = ", ".join(f"{one.check} ({one.id}, {one.counted})" for one in most)
+    listed = ", ".join(f"{summary.check} ({summary.id}, {summary.counted})" for summary in most)
     return f"Use these numbers with care: {listed}{more}." if most else ""
 
 
@@ -49,12 +49,12 @@ def key_numbers(cells: pd.DataFrame) -> tuple[KeyNumber, ...]:
     before any second number.
     """
     best = [best_of(same) for _, same in cells.groupby(["name", "program"], sort=False)] if len(cells) else []
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     ordered = []
     for row in sorted(best, key=lambda row: row["rank"]):
-        seen[row["name"]] = seen.get(row["name"], 0) + 1
-        ordered.append((seen[row["name"]], row["rank"], row))
-    picked = [row for _, _, row in sorted(ordered, key=lambda one: one[:2])][:MAX_KEYS]
+        counts[row["name"]] = counts.get(row["name"], 0) + 1
+        ordered.append((counts[row["name"]], row["rank"], row))
+    picked = [row for _, _, row in sorted(ordered, key=lambda item: item[:2])][:MAX_KEYS]
     hosts = cells["where"].nunique() if len(cells) else 0
     return tuple(key_number(row, where=hosts > 1) for row in sorted(picked, key=lambda row: row["rank"]))
 

@@ -44,14 +44,14 @@ def machines(results: Results, cells: pd.DataFrame, runs: pd.DataFrame) -> tuple
     }
     drawn = []
     for host, topology in latest.items():
-        own = cells[cells["host"] == host] if len(cells) else cells
+        host_cells = cells[cells["host"] == host] if len(cells) else cells
         pus = frozenset(
             cpu
             for text in runs.loc[(runs["host"] == host) & runs["counts"], "pus"].unique()
             for cpu in _cpus(text)
         )
-        drawn.append(_machine(host, topology, own, pus))
-    numbered = [one for one in drawn if any(_numbers_of(one))]
+        drawn.append(_machine(host, topology, host_cells, pus))
+    numbered = [drawing for drawing in drawn if any(_numbers_of(drawing))]
     return tuple((numbered or drawn[:1])[:MAX_MACHINES])
 
 
@@ -110,13 +110,13 @@ def _machine(host: str, topology: Topology, cells: pd.DataFrame, pus: frozenset[
         for n in memory_only
     ]
     links = [
-        Part(name=f"node {key[1]} → memory of node {key[2]}", kind="link", numbers=of)
-        for key, of in sorted(numbers.items(), key=str)
+        Part(name=f"node {key[1]} → memory of node {key[2]}", kind="link", numbers=part_numbers)
+        for key, part_numbers in sorted(numbers.items(), key=str)
         if key[:1] == ("link",)
     ]
     disks = [
-        Part(name=str(key[1]), kind="disk", numbers=of)
-        for key, of in sorted(numbers.items(), key=str)
+        Part(name=str(key[1]), kind="disk", numbers=part_numbers)
+        for key, part_numbers in sorted(numbers.items(), key=str)
         if key[:1] == ("disk",)
     ]
     return Machine(

@@ -35,11 +35,11 @@ def numbers(run: Run) -> Iterator[Number]:
         return
     rows = [row for row in run.measured() if row.metric in metrics]
     labels = [name for name in parser.LABELS if len({row.get(name) for row in rows}) > 1]
-    seen: set[tuple[Part, str]] = set()
+    keys: set[tuple[Part, str]] = set()
     for row in rows:
         part = part_of(row, *labels)
-        if (part, row.metric) not in seen:
-            seen.add((part, row.metric))
+        if (part, row.metric) not in keys:
+            keys.add((part, row.metric))
             yield Number.read(row, metrics[row.metric], part, steps.get(row.metric))
 
 

@@ -185,9 +185,11 @@ class Tool:
                     chart = replace(
                         chart, caption=f"Medians and ranges over {hosts} hosts. {chart.caption}".strip()
                     )
-                own = [key for key in keys if not (pooled and key == "where")]
+                figure_keys = [key for key in keys if not (pooled and key == "where")]
                 tested = _tested(runs[runs["sweep"] == sweep], chart.x)
-                figure = vega.figure(chart, found, id=anchor(f"{chart.id}-{sweep}"), keys=own, tested=tested)
+                figure = vega.figure(
+                    chart, found, id=anchor(f"{chart.id}-{sweep}"), keys=figure_keys, tested=tested
+                )
                 if figure:
                     title = str(found["sweep_title"].iloc[0] or sweep)
                     caption = f"{fmt.sentence(title)}. {figure.caption}".strip() if titles else figure.caption
@@ -259,5 +261,7 @@ def _plain(value: Any) -> str:  # noqa: ANN401 (a value of a frame)
 def _tails(key: Key, rows: pd.DataFrame, cells: pd.DataFrame) -> list[float | None]:
     """Return the p99.9 of each cell, or None."""
     picked = points.select(Chart(id="", title="", x="value", where={**key.where, **key.tail}), rows)
-    found = picked.groupby(["where", "point_id"])["value"].median()
-    return [found.get((where, point)) for where, point in zip(cells["where"], cells["point_id"], strict=True)]
+    medians = picked.groupby(["where", "point_id"])["value"].median()
+    return [
+        medians.get((where, point)) for where, point in zip(cells["where"], cells["point_id"], strict=True)
+    ]

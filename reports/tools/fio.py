@@ -1306,7 +1306,7 @@ class Fio(Tool):
         return max(
             rates,
             key=lambda name: statistics.median(
-                of.get(str(dict(name.part)["direction"]), 0.0) for of in moved
+                bytes_per_s.get(str(dict(name.part)["direction"]), 0.0) for bytes_per_s in moved
             ),
         )
 

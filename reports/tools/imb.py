@@ -138,35 +138,39 @@ def _recovered(
     if time is None:
         return None, None
     printed = imb.PRINTED["time"]
-    found = size / bandwidth * 1e9 if size and bandwidth else math.inf
-    step = found * imb.PRINTED["bandwidth"] / bandwidth if bandwidth else math.inf
-    return (found, step) if step < printed and abs(found - time) <= printed / 2 + step else (time, printed)
+    unrounded = size / bandwidth * 1e9 if size and bandwidth else math.inf
+    step = unrounded * imb.PRINTED["bandwidth"] / bandwidth if bandwidth else math.inf
+    return (
+        (unrounded, step)
+        if step < printed and abs(unrounded - time) <= printed / 2 + step
+        else (time, printed)
+    )
 
 
 # --- charts ------------------------------------------------------------------------------------------------
 
 
 def _plain_times(rows: pd.DataFrame) -> pd.DataFrame:
-    found: pd.DataFrame = rows[(rows["unit"] == "ns") & ~rows["derived"].astype(bool)]
-    return found if "message_size" in found else found.assign(message_size=float("nan"))
+    times: pd.DataFrame = rows[(rows["unit"] == "ns") & ~rows["derived"].astype(bool)]
+    return times if "message_size" in times else times.assign(message_size=float("nan"))
 
 
 def _times(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the times of messages with a size, PingPong first."""
-    found: pd.DataFrame = _plain_times(rows).dropna(subset=["message_size"])
-    return found.sort_values("kind", key=lambda kind: kind != "PingPong", kind="stable")
+    times: pd.DataFrame = _plain_times(rows).dropna(subset=["message_size"])
+    return times.sort_values("kind", key=lambda kind: kind != "PingPong", kind="stable")
 
 
 def _rates(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the bandwidths of PingPong, from bytes and time."""
-    found = _times(rows)
-    found = found[(found["kind"] == "PingPong") & (found["message_size"] > 0)]
-    return found.assign(value=found["message_size"] / found["value"] * 1e9, unit="B/s")
+    times = _times(rows)
+    times = times[(times["kind"] == "PingPong") & (times["message_size"] > 0)]
+    return times.assign(value=times["message_size"] / times["value"] * 1e9, unit="B/s")
 
 
 def _without_size(rows: pd.DataFrame) -> pd.DataFrame:
-    found = _plain_times(rows)
-    without: pd.DataFrame = found[found["message_size"].isna()]
+    times = _plain_times(rows)
+    without: pd.DataFrame = times[times["message_size"].isna()]
     return without
 
 
@@ -174,11 +178,11 @@ def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the time of the shortest message between two CPUs in both directions, for three pairs or more."""
     from parsers.frames import pd
 
-    found = _times(rows)
-    found = found[found["kind"] == "PingPong"]
-    cpus = found["pus"].str.extract(r"^(\d+) \| (\d+)$").dropna().astype(int)
-    found = found.loc[cpus.index].assign(source=cpus[0], target=cpus[1])
-    pairs: pd.DataFrame = found[found["message_size"] == found["message_size"].min()]
+    times = _times(rows)
+    times = times[times["kind"] == "PingPong"]
+    cpus = times["pus"].str.extract(r"^(\d+) \| (\d+)$").dropna().astype(int)
+    times = times.loc[cpus.index].assign(source=cpus[0], target=cpus[1])
+    pairs: pd.DataFrame = times[times["message_size"] == times["message_size"].min()]
     ways = {*zip(pairs["source"], pairs["target"], strict=True)}
     if len(ways) < 3:
         return rows[:0]
@@ -214,13 +218,13 @@ def _shortest(times: Mapping[int, float]) -> tuple[int, float] | None:
 
 def _latency(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return the time of the shortest message, if there is one pair, or that of the nearest and the farthest pair."""
-    found = [(str(key["place"]), short) for key, times in _lines(rows) if (short := _shortest(times))]
-    if not found or rows["where"].nunique() > 1 or len({size for _, (size, _) in found}) > 1:
+    shortest = [(str(key["place"]), short) for key, times in _lines(rows) if (short := _shortest(times))]
+    if not shortest or rows["where"].nunique() > 1 or len({size for _, (size, _) in shortest}) > 1:
         return None
-    near, far = (end(found, key=lambda one: one[1][1]) for end in (min, max))
+    near, far = (end(shortest, key=lambda item: item[1][1]) for end in (min, max))
     size = fmt.size(near[1][0])
-    apart = f" ({near[0]}) to {fmt.quantity(far[1][1], 'ns')} ({far[0]})" if len(found) > 1 else ""
-    return {"size": size, "time": Quantity(near[1][1], "ns"), "to": apart}
+    spread = f" ({near[0]}) to {fmt.quantity(far[1][1], 'ns')} ({far[0]})" if len(shortest) > 1 else ""
+    return {"size": size, "time": Quantity(near[1][1], "ns"), "to": spread}
 
 
 def _peak(rows: pd.DataFrame) -> Mapping[str, Any] | None:
@@ -341,17 +345,17 @@ def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
     line is not quotable.
     """
     times = _by_size(curve)
-    found, fit = formulas.pingpong(times), formulas.fit(times)
+    numbers, fit = formulas.pingpong(times), formulas.fit(times)
     start = next((b for b in fit.quotable if b.start == min(times)), None) if fit else None
     if start and start.alpha > 0:
         yield Number.derived("α", "ns", "lower", start.alpha, part, unsaid=_TWO, made_of="PingPong/time")
-    if found.peak is not None:
-        digit = next(row.time_step or 0.0 for row in curve if row.message_size == found.peak_size)
-        step = found.peak * (digit / times[found.peak_size or 0])
-        yield Number.derived("peak bandwidth", "B/s", "higher", found.peak, part, step, unsaid=_TWO, made_of="PingPong/bandwidth")  # fmt: skip
-    if found.half_size is not None:  # no direction: smaller is better only at a constant peak
+    if numbers.peak is not None:
+        digit = next(row.time_step or 0.0 for row in curve if row.message_size == numbers.peak_size)
+        step = numbers.peak * (digit / times[numbers.peak_size or 0])
+        yield Number.derived("peak bandwidth", "B/s", "higher", numbers.peak, part, step, unsaid=_TWO, made_of="PingPong/bandwidth")  # fmt: skip
+    if numbers.half_size is not None:  # no direction: smaller is better only at a constant peak
         yield Number.derived(
-            "n½", "B", "neither", found.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
+            "n½", "B", "neither", numbers.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
         )
 
 
@@ -361,9 +365,9 @@ def peak_at(curves: Iterable[formulas.MessageCurve]) -> str:
     Repeats that differ give "256 KiB to 4 MiB by run". A curve that still rises gives "8 B, still rising".
     """
     known = list(curves)
-    sizes = [one.peak_size for one in known if one.peak_size is not None]
+    sizes = [curve.peak_size for curve in known if curve.peak_size is not None]
     by_run = " by run" if len({*sizes}) > 1 else ""
-    rising = ", still rising" if known and all(one.rises for one in known) else ""
+    rising = ", still rising" if known and all(curve.rises for curve in known) else ""
     return f"{fmt.ends(*(fmt.size(end(sizes, default=None)) for end in (min, max)))}{by_run}{rising}"
 
 
@@ -398,7 +402,7 @@ def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
 
 def _known(rows: Iterable[Timing]) -> dict[int, Known]:
     """Return the known times of one benchmark by message size, smallest first."""
-    told = [
+    lines = [
         (n, time, _step(row), n / time * 1e9 if row.benchmark == "PingPong" else row.bandwidth or 0.0)
         for row in rows
         if (time := row.time or row.time_max) and (n := row.message_size) is not None
@@ -410,7 +414,7 @@ def _known(rows: Iterable[Timing]) -> dict[int, Known]:
             statistics.median(rate for *_, rate in same),
             max(time for _, time, *_ in same) - min(time for _, time, *_ in same),
         )
-        for size, same in sorted(group_by(told, lambda line: line[0]).items())
+        for size, same in sorted(group_by(lines, lambda line: line[0]).items())
     }
 
 
@@ -426,8 +430,8 @@ _Table = tuple[str, int | None, str | None, int | None]
 def _tables(runs: Iterable[Run]) -> dict[_Table, dict[int, Known]]:
     """Return the known times of each benchmark with sizes, by table and message size."""
     rows = (row for run in runs for row in timings(run))
-    of = group_by(rows, lambda row: (row.benchmark, row.nprocs, row.mode, row.group))
-    return {key: known for key, own in of.items() if (known := _known(own))}
+    tables = group_by(rows, lambda row: (row.benchmark, row.nprocs, row.mode, row.group))
+    return {key: known for key, lines in tables.items() if (known := _known(lines))}
 
 
 @check("P1", "error", "warn")
@@ -480,7 +484,7 @@ def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
     The command of an output part may be at the end of the part before, with prose before the table. Such a command
     belongs to the next table.
     """
-    found = {run: [command_text(run)] for run in runs}
+    commands = {run: [command_text(run)] for run in runs}
     for parts in group_by(
         (run for run in runs if run.captured), lambda r: (r.file, r.session.session, source(r))
     ).values():
@@ -490,9 +494,9 @@ def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
                 if "hwloc-bind" in line:
                     waiting.append(line)
                 elif waiting:
-                    found[run] += waiting
+                    commands[run] += waiting
                     waiting = []
-    return found
+    return commands
 
 
 @check("P2", "error", "warn", "info", flags=("megabyte", "megabyte_unclear", "megabyte_contradicts"))
@@ -513,8 +517,8 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
         for flag in run.parsed.flags:
             if flag.id in ("megabyte_unclear", "megabyte_contradicts"):
                 unclear = flag.id == "megabyte_unclear"
-                of = {row.benchmark: "" for row in timings(run) if row.mbytes_per_sec is not None}
-                for benchmark in of if unclear else ("",):
+                units = {row.benchmark: "" for row in timings(run) if row.mbytes_per_sec is not None}
+                for benchmark in units if unclear else ("",):
                     column = f"{benchmark}/mbytes_per_sec" if benchmark else ""
                     yield Fault(level="warn" if unclear else "error", run=run, text=flag.text, metric=column)
         top = max((row.bandwidth or 0.0 for row in timings(run) if row.message_size), default=0.0)
@@ -538,17 +542,17 @@ def resolution(results: Results) -> Iterator[Fault]:
     for cell in cells(results, "imb"):
         runs = cell.runs
         once = len(runs) == 1
-        known = {size: one for size, one in pingpong(runs).items() if one.coarse > _COARSE}
-        for shown, own in group_by(known.items(), lambda of: of[1].shows).items():
-            yield _coarse(runs, dict(own), shown=shown)
-        told = "in a single run" if once else _shown_by(runs)
+        known = {size: time for size, time in pingpong(runs).items() if time.coarse > _COARSE}
+        for shown, group in group_by(known.items(), lambda item: item[1].shows).items():
+            yield _coarse(runs, dict(group), shown=shown)
+        evidence = "in a single run" if once else _shown_by(runs)
         for run in runs:
             parts = group_by(timings(run), lambda row: row.benchmark)
             for benchmark, few in _few_repetitions(parts):
                 first = min(row.message_size or 0 for row in few)
-                whose = f"{benchmark}: " if len(parts) > 1 else ""
+                prefix = f"{benchmark}: " if len(parts) > 1 else ""
                 own_choice = " (IMB's own choice)" if all(map(_is_own_choice, few)) else ""
-                text = f"{whose}{_repetitions(few)} from {fmt.size(first)} on{own_choice}, fewer than {_LEAST}, {told}"
+                text = f"{prefix}{_repetitions(few)} from {fmt.size(first)} on{own_choice}, fewer than {_LEAST}, {evidence}"
                 level: Level = "warn" if once and first <= 8 else "info"
                 metric, *also = _doubted(benchmark, parts[benchmark], few)
                 yield Fault(level=level, run=run, own=True, text=text, metric=metric, also=tuple(also))
@@ -559,7 +563,7 @@ def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> 
     times.
     """
     once = len(runs) == 1
-    worst = max(known.values(), key=lambda one: one.coarse)
+    worst = max(known.values(), key=lambda time: time.coarse)
     by_repeats = _shown_by(runs) if shown else f"and {len(runs)} repeats differ by no more than that"
     text = (
         f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.number(worst.coarse * 100)} % "
@@ -607,11 +611,11 @@ def _doubted(benchmark: str, rows: Sequence[Timing], some: Sequence[Timing]) -> 
     """
     if len(some) == len(rows):
         return [benchmark]
-    told = (
+    metrics = (
         f"{benchmark}/{name}/{row.message_size}"
         for row in some for name in imb.METRICS if getattr(row, name) is not None
     )  # fmt: skip
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(metrics))
 
 
 def denied(results: Results) -> Iterator[Fault]:
@@ -641,17 +645,17 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
         runs = cell.runs
         tables, each = _tables(runs), [_tables([run]) for run in runs]
         for key, known in tables.items():
-            if said := "; ".join(_shrinks(known, [own.get(key, {}) for own in each])):
+            if text := "; ".join(_shrinks(known, [repeat.get(key, {}) for repeat in each])):
                 named = _named(key, tables)
-                yield Fault(level="info", run=runs[0], text=f"{named}{said}", metric=key[0])
+                yield Fault(level="info", run=runs[0], text=f"{named}{text}", metric=key[0])
 
 
 def _named(table: _Table, of: Iterable[_Table]) -> str:
     """Return the differences between tables of a run, such as "Sendrecv, 2 ranks: ". A single table gives ""."""
-    alike = [key for key in of if key[0] == table[0]]
+    same = [key for key in of if key[0] == table[0]]
     words = (table[0], f"{table[1]} ranks", (table[2] or "").lower(), f"group {table[3]}")
-    told = [word for i, word in enumerate(words) if i and len({key[i] for key in alike}) > 1]
-    return f"{', '.join([table[0], *told])}: " if any(key != table for key in of) else ""
+    differences = [word for i, word in enumerate(words) if i and len({key[i] for key in same}) > 1]
+    return f"{', '.join([table[0], *differences])}: " if any(key != table for key in of) else ""
 
 
 _MOST_QUOTED = 3
@@ -770,16 +774,16 @@ class Imb(Tool):
 
     def keys(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the time of the shortest message of each pair."""
-        found = _times(rows)
-        found = found[(found["kind"] == "PingPong") & (found["message_size"] <= 8)]
-        if not len(found):
-            return super().keys(found)
+        times = _times(rows)
+        times = times[(times["kind"] == "PingPong") & (times["message_size"] <= 8)]
+        if not len(times):
+            return super().keys(times)
         shortest = {}
-        for point, line in found.groupby("point_id", sort=False):
+        for point, line in times.groupby("point_id", sort=False):
             short = _shortest(_medians(line))
             shortest[point] = short[0] if short else None
-        found = found[found["message_size"] == found["point_id"].map(shortest)]
-        return super().keys(found.assign(size=[fmt.size(size) for size in found["message_size"]]))
+        times = times[times["message_size"] == times["point_id"].map(shortest)]
+        return super().keys(times.assign(size=[fmt.size(size) for size in times["message_size"]]))
 
     def busy(self, run: Run) -> int:
         return len(run.placed) or 1  # ranks poll

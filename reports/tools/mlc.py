@@ -271,22 +271,22 @@ def offers(rows: pd.DataFrame) -> pd.DataFrame:
     `unloaded` is in ns, or NaN if even the lowest load moves half of the peak. `knee` is the highest bandwidth (B/s) at
     2 × the unloaded latency, or NaN if the latency never doubles.
     """
-    found = []
-    for _, own in rows.groupby([name for name in _CURVE if name in rows], sort=False, dropna=False):
-        medians = own.groupby(["delay", "turn"], as_index=False, dropna=False)[
+    lines = []
+    for _, group in rows.groupby([name for name in _CURVE if name in rows], sort=False, dropna=False):
+        medians = group.groupby(["delay", "turn"], as_index=False, dropna=False)[
             ["value", "bandwidth"]
         ].median()
         curve = offers_of([Load(*row) for row in zip(medians["delay"], medians["value"], medians["bandwidth"], strict=True)])  # fmt: skip
-        found.append(
+        lines.append(
             {
-                **own.iloc[0].to_dict(), "unloaded": curve.unloaded if curve.is_idle else math.nan,
+                **group.iloc[0].to_dict(), "unloaded": curve.unloaded if curve.is_idle else math.nan,
                 "knee": curve.at_double if curve.is_idle and curve.is_doubled else math.nan, "peak": curve.peak, "latency_at_peak": curve.latency_at_peak,
             }
         )  # fmt: skip
     return (
         rows.head(0).assign(unloaded=0.0, knee=0.0, peak=0.0, latency_at_peak=0.0)
-        if not found
-        else _frame(found)
+        if not lines
+        else _frame(lines)
     )
 
 
@@ -341,9 +341,9 @@ def _traffic(rows: pd.DataFrame) -> pd.Series[str]:
 def _knees(rows: pd.DataFrame) -> list[Point]:
     panels = [name for name in LOADED.panels if name in rows]
     return [
-        Point(x=one["knee"], y=2 * one["unloaded"], label="", panel={name: one[name] for name in panels})
-        for one in offers(rows).to_dict("records")
-        if not math.isnan(one["knee"])
+        Point(x=row["knee"], y=2 * row["unloaded"], label="", panel={name: row[name] for name in panels})
+        for row in offers(rows).to_dict("records")
+        if not math.isnan(row["knee"])
     ]
 
 
@@ -355,10 +355,10 @@ def _theoretical(rows: pd.DataFrame) -> list[Rule]:
 
 def _of_mixes(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Hold if the peaks of several mixes of one place differ by more than 10 %."""
-    found = offers(rows).sort_values("peak")
-    if found["traffic"].nunique() < 2 or found["point_id"].nunique() > found["traffic"].nunique():
+    lines = offers(rows).sort_values("peak")
+    if lines["traffic"].nunique() < 2 or lines["point_id"].nunique() > lines["traffic"].nunique():
         return None
-    low, high = found.iloc[0], found.iloc[-1]
+    low, high = lines.iloc[0], lines.iloc[-1]
     if high["peak"] < 1.1 * low["peak"]:
         return None
     return {
@@ -371,34 +371,34 @@ def _of_mixes(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 def _of_any(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Hold for several curves: the highest peak, by mix and place."""
-    found = offers(rows).sort_values("peak")
-    best = found.iloc[-1]
+    lines = offers(rows).sort_values("peak")
+    best = lines.iloc[-1]
     return (
         {"high": _bytes(best["peak"]), "mix": ", ".join(filter(None, (best["traffic"], best["place"])))}
-        if len(found) > 1
+        if len(lines) > 1
         else None
     )
 
 
 def _of_places(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Hold for one curve of local and one of remote memory."""
-    found = offers(rows).set_index("relation")
-    if sorted(found.index) != ["local", "remote"]:
+    lines = offers(rows).set_index("relation")
+    if sorted(lines.index) != ["local", "remote"]:
         return None
-    peaks = found["peak"].to_dict()
+    peaks = lines["peak"].to_dict()
     return {name: _bytes(peaks[name]) for name in ("local", "remote")}
 
 
 def _of_one(rows: pd.DataFrame, *, doubled: bool) -> Mapping[str, Any] | None:
     """Hold for a single curve, with or without a doubled latency."""
-    found = offers(rows)
-    if len(found) != 1 or bool(found["knee"].notna().iloc[0]) != doubled or found["unloaded"].isna().iloc[0]:
+    lines = offers(rows)
+    if len(lines) != 1 or bool(lines["knee"].notna().iloc[0]) != doubled or lines["unloaded"].isna().iloc[0]:
         return None
-    one = found.iloc[0]
+    line = lines.iloc[0]
     return {
-        "knee": _bytes(one["knee"]),
-        "peak": _bytes(one["peak"]),
-        "latency": Quantity(one["latency_at_peak"], "ns"),
+        "knee": _bytes(line["knee"]),
+        "peak": _bytes(line["peak"]),
+        "latency": Quantity(line["latency_at_peak"], "ns"),
     }
 
 
@@ -410,11 +410,11 @@ def offers_table(rows: pd.DataFrame) -> Table:
     """Return four numbers per loaded-latency curve, in the order of falling peaks. `rows` is the result of
     `_loaded`.
     """
-    found = offers(rows).sort_values("peak", ascending=False)
+    lines = offers(rows).sort_values("peak", ascending=False)
     keys: list[str] = []
     groups = 1
     for name in ("where", "place", "kind", "traffic", "cell"):
-        if (n := len(found[[*keys, name]].drop_duplicates())) > groups:
+        if (n := len(lines[[*keys, name]].drop_duplicates())) > groups:
             keys.append(name)
             groups = n
     columns = (
@@ -422,7 +422,7 @@ def offers_table(rows: pd.DataFrame) -> Table:
         Column(name="knee", title="bandwidth within 2 × unloaded", unit="B/s"), Column(name="peak", title="peak bandwidth", unit="B/s"),
         Column(name="latency_at_peak", title="latency at the peak", unit="ns"),
     )  # fmt: skip
-    return Table.from_frame(found, *columns, id="offers", title="What each curve offers")
+    return Table.from_frame(lines, *columns, id="offers", title="What each curve offers")
 
 
 LOADED: Final = Chart(
@@ -461,7 +461,7 @@ def _local_and_remote(rows: pd.DataFrame) -> Mapping[str, Any] | None:
         or rows["traffic"].nunique() > 1
     ):
         return None
-    local, remote = (rows.loc[own, "value"].median() for own in (is_local, ~is_local))
+    local, remote = (rows.loc[mask, "value"].median() for mask in (is_local, ~is_local))
     unit = rows["unit"].iloc[0]
     return {
         "local": Quantity(local, unit),
@@ -554,7 +554,9 @@ def _from_levels(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     outside = rows[rows["size"] >= BEYOND * caches[-1][1]]
     if not len(inside) or not len(outside):
         return None
-    first, memory = (own.loc[own["size"] == own["size"].max(), "value"].median() for own in (inside, outside))
+    first, memory = (
+        group.loc[group["size"] == group["size"].max(), "value"].median() for group in (inside, outside)
+    )
     return {
         "cache": caches[0][0],
         "first": Quantity(first, "ns"),
@@ -638,12 +640,12 @@ def curves(results: Results) -> list[Curve]:
     """Return the curves of each cell in the order of the cells. A repeated delay in a table gives separate rows."""
     repeats: dict[tuple[CellKey, str], dict[tuple[int, int], list[tuple[Run, Load]]]] = {}
     for run in results.good("mlc"):
-        seen: Counter[tuple[str, int]] = Counter()
+        delays: Counter[tuple[str, int]] = Counter()
         for (_, traffic), loads in load_curves(run).items():
             for load in loads:
-                seen[traffic or "", load.delay] += 1
+                delays[traffic or "", load.delay] += 1
                 rows = repeats.setdefault((cell_key(run), traffic or ""), {})
-                rows.setdefault((load.delay, seen[traffic or "", load.delay]), []).append((run, load))
+                rows.setdefault((load.delay, delays[traffic or "", load.delay]), []).append((run, load))
     return [
         Curve(run=next(iter(rows.values()))[0][0], traffic=traffic, rows=tuple(
             Load(delay, statistics.median(load.latency for _, load in same), statistics.median(load.bandwidth for _, load in same))

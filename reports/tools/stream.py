@@ -94,7 +94,7 @@ def _lines(rows: pd.DataFrame) -> Iterator[tuple[str, list[dict[int, float]]]]:
         repeats = (repeat for _, repeat in line.groupby("repeat"))
         yield (
             str(line["where"].iloc[0]),
-            [dict(zip(of["threads"].astype(int), of["value"], strict=True)) for of in repeats],
+            [dict(zip(curve["threads"].astype(int), curve["value"], strict=True)) for curve in repeats],
         )
 
 
@@ -103,13 +103,13 @@ def _full(repeats: Sequence[Mapping[int, float]]) -> tuple[int, float] | None:
     counts = formulas.saturations(list(repeats)) if len(repeats[0]) > 2 else []
     if len(set(counts)) != 1:
         return None
-    return counts[0], statistics.median(of[counts[0]] for of in repeats if counts[0] in of)
+    return counts[0], statistics.median(repeat[counts[0]] for repeat in repeats if counts[0] in repeat)
 
 
 def _saturation(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Return where the highest line is full, if there is one machine."""
-    found = [repeats for _, repeats in _lines(rows)] if rows["where"].nunique() == 1 else []
-    highest = max(found, key=lambda repeats: max(max(of.values()) for of in repeats), default=None)
+    lines = [repeats for _, repeats in _lines(rows)] if rows["where"].nunique() == 1 else []
+    highest = max(lines, key=lambda repeats: max(max(repeat.values()) for repeat in repeats), default=None)
     full = _full(highest) if highest else None
     return {"threads": fmt.plural(full[0], "thread"), "rate": Quantity(full[1], "B/s")} if full else None
 
@@ -164,12 +164,12 @@ def _by_part(curve: Mapping[int, Sequence[Number]], quantity: str) -> dict[Part,
 
     `curve` maps an axis value to the numbers of the run there.
     """
-    found: dict[Part, dict[int, Number]] = {}
+    numbers_by_part: dict[Part, dict[int, Number]] = {}
     for at, row in sorted(curve.items()):
         for rate in row:
             if rate.name.quantity == quantity:
-                found.setdefault(rate.name.part, {})[at] = rate
-    return {part: line for part, line in found.items() if len(line) >= 3}
+                numbers_by_part.setdefault(rate.name.part, {})[at] = rate
+    return {part: line for part, line in numbers_by_part.items() if len(line) >= 3}
 
 
 # --- checks ------------------------------------------------------------------------------------------------
@@ -309,15 +309,17 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
             quoted = ((most, "B/s"), (peak, "B/s"))
             yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=quoted)
     known = [r for r in results.good("stream") if array_bytes(r) and not sweeps(r, "array_size")]
-    for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
-        by_size = group_by(alike, lambda r: array_bytes(r) or 0.0)
+    for group in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
+        by_size = group_by(group, lambda r: array_bytes(r) or 0.0)
         for size, same_size in by_size.items():
             larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
             for runs in by_cell(same_size).values():
-                found = [rate for run in runs if (rate := _rate(run))]
-                if found and larger and statistics.median(found) > 1.05 * statistics.median(larger):
-                    here, there = (fmt.quantity(statistics.median(of), "B/s") for of in (found, larger))
-                    text = f"{here} with arrays of {fmt.size(size)}, {there} with larger ones"
+                size_rates = [rate for run in runs if (rate := _rate(run))]
+                if size_rates and larger and statistics.median(size_rates) > 1.05 * statistics.median(larger):
+                    rate_text, larger_text = (
+                        fmt.quantity(statistics.median(values), "B/s") for values in (size_rates, larger)
+                    )
+                    text = f"{rate_text} with arrays of {fmt.size(size)}, {larger_text} with larger ones"
                     yield Fault(level="error", run=runs[0], text=text)
 
 
@@ -370,8 +372,8 @@ def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[int, int] 
             placements = resolve(run.cell.place, machine, threads=None, processes=1)
         except (PinsweepError, Unplaceable):
             return None
-        place = frozenset(cpu for one in placements for group in one.groups for cpu in group.cpus)
-    used, cores = ({machine.core_of.get(cpu) for cpu in of} for of in (cpus, place))
+        place = frozenset(cpu for placement in placements for group in placement.groups for cpu in group.cpus)
+    used, cores = ({machine.core_of.get(cpu) for cpu in cpu_set} for cpu_set in (cpus, place))
     return (len(used), len(cores)) if len(used) < threads <= len(cores) else None
 
 
@@ -386,7 +388,7 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
     Do: do not compute with the distances that `numactl --hardware` prints; measure.
     """
     placed = [r for r in results.good("stream") if r.relation in ("local", "remote") and _rate(r)]
-    found = []
+    ratios = []
     for same in siblings(placed, lambda r: (machine_key(r), r.cell.sweep, *siblings_key(r, ())[4:])):
         both = group_by(same, lambda r: r.relation)
         slit = _slit(both["remote"][0], results) if len(both) == 2 else None
@@ -394,9 +396,9 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
             continue
         local, remote = (statistics.median(_rate(r) or 0.0 for r in both[w]) for w in ("local", "remote"))
         text = f"local is {fmt.number(local / remote)} × remote ({both['remote'][0].cell.describe()}), the table has {fmt.number(slit)}"
-        found.append((abs(local / remote / slit - 1), both["remote"][0], text))
-    for one in group_by(found, lambda f: (f[1].file, f[1].cell.sweep)).values():
-        off, run, text = max(one, key=lambda f: f[0])
+        ratios.append((abs(local / remote / slit - 1), both["remote"][0], text))
+    for group in group_by(ratios, lambda f: (f[1].file, f[1].cell.sweep)).values():
+        off, run, text = max(group, key=lambda f: f[0])
         if off > 0.10:
             yield Fault(level="info", run=run, text=text)
 
@@ -433,10 +435,10 @@ def _curve_key(run: Run) -> tuple[object, ...]:
 
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """G5: the median triad at n threads against one thread. The next thread count shows which value is wrong."""
-    for alike in siblings(results.good("stream"), _curve_key):
-        by_threads = group_by(alike, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
+    for group in siblings(results.good("stream"), _curve_key):
+        by_threads = group_by(group, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
         triads = {n: [row.bandwidth for r in runs for row in rates(r) if row.kernel == "triad"] for n, runs in by_threads.items() if n}  # fmt: skip
-        medians = {n: statistics.median(found) for n, found in triads.items() if found}
+        medians = {n: statistics.median(values) for n, values in triads.items() if values}
         single = medians.pop(1, None)
         speedups = {n: medians[n] / single for n in sorted(medians)} if single else {}
         beyond = [n for n, times in speedups.items() if times > 1.15 * n]
@@ -452,7 +454,7 @@ def units(results: Results) -> Iterator[Fault]:
         runs = cell.runs
         run, sizes = runs[0], _sizes(runs[0])
         by_turn = group_by(run.measured(), lambda row: (str(row.get("kernel")), whole(row.get("run"))))
-        rows = {key: {row.metric: row.value for row in found} for key, found in by_turn.items()}
+        rows = {key: {row.metric: row.value for row in measurements} for key, measurements in by_turn.items()}
         for (kernel, turn), values in rows.items():
             size = sizes.get(turn) or array_bytes(run)
             if kernel not in BYTES or not size or not values.get("time_min") or "bandwidth" not in values:
@@ -503,9 +505,9 @@ class Stream(Tool):
 
     def numbers(self, run: Run) -> Iterator[Number]:
         """Yield the rate of each kernel in the order of the output, separately for each run in the output."""
-        found = rates(run)
-        several = len({row.turn for row in found}) > 1
-        for row in found:
+        rows = rates(run)
+        several = len({row.turn for row in rows}) > 1
+        for row in rows:
             part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
             name = Name(
                 metric="bandwidth", unit="B/s", better="higher", part=part, made_of=f"bandwidth/{row.kernel}"
@@ -515,7 +517,7 @@ class Stream(Tool):
     def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:
         """Give the least threads with 95 % of the peak bandwidth of each kernel."""
         for part, line in _by_part(curve, "bandwidth").items():
-            full = formulas.saturation({n: found.value for n, found in line.items()})
+            full = formulas.saturation({n: number.value for n, number in line.items()})
             if full is not None:
                 yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 
