@@ -109,7 +109,7 @@ def _beside(part: Source, outputs: Sequence[IntakeOptions], said: set[str]) -> I
     left = [(form.where, form.reason(part.name)) for form in forms]
     if outputs:
         command = "(pinsweep parse {} " + f"{shlex.quote(part.name)} reads them)"
-        what = "they tell of the machine, and are not read beside what was measured"
+        what = "they describe the machine, and are not read with results"
         left += [(f"lines of {tool}", f"{what} {command.format(tool)}") for tool in about if tool not in said]
         said.update(about)
     for which, reason in left:

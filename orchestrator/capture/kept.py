@@ -194,7 +194,7 @@ def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> It
             yield _Part(label, piece, above, parsed, reading, {**usual, **options}, None, title)
     if empty:
         hint = text_of.refusal(item.tool, item.parsed)
-        hint = hint or "was it cut off, or stopped? what is taken in has the tool’s whole table"
+        hint = hint or "the output may be incomplete, but `pinsweep parse` needs the tool’s whole table"
         raise ParseError("", f"there are no figures of {parser.NAME} in it", hint)
 
 
@@ -220,8 +220,8 @@ def _item(
     given = {n: number_value(v) for n, v in settings if n not in labels and n != "place"} | dict(named)
     for name, value in given.items():
         if name in part.options and str(part.options[name]) != str(value):
-            what = f"said to have {name}={value}, and the text says {name}={part.options[name]}"
-            notes[f"{part.label}: {what}: the text is believed"] += 1
+            what = f"the option is {name}={value}, and the text has {name}={part.options[name]}"
+            notes[f"{part.label}: {what}: the text is used"] += 1
     digest = hashlib.sha256(part.data)
     digest.update(json.dumps([part.reading, given, place, repeat], sort_keys=True, default=str).encode())
     before = digest.hexdigest()[:32]
@@ -308,7 +308,7 @@ def _note_equal(equal: Sequence[Sequence[_Item]], notes: Counter[str]) -> None:
         "Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. " if differ else ""
     )
     notes[
-        f"{which} tell the same options as another (e.g. {most[0].label}): `source` tells them apart. {commands}"
+        f"{which} tell the same options as another (e.g. {most[0].label}): `source` distinguishes them. {commands}"
         'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
     ] = 1
 
@@ -330,7 +330,7 @@ def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
             if not (len(parts) > 1 and all(names) and len(set(names)) == len(parts)):
                 continue
             axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
-            notes[f"{len(parts)} parts of {file} are told apart: {axis}={', '.join(names)}"] = 1
+            notes[f"{len(parts)} parts of {file} are distinguished by {axis}={', '.join(names)}"] = 1
             for item, name in zip(parts, names, strict=True):
                 added = (*item.added, axis)
                 source = " ".join(filter(None, (item.options.get("source"), name)))  # host → its part

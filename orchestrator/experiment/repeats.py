@@ -46,7 +46,7 @@ def settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
         return {"repeats": BASE, "settle": True}
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_REPEATS:
         what = f"{shown(value)} is not a whole number from 1 to {MOST_REPEATS}"
-        raise QuantityError(what, f"`{AUTO}` goes on until the cells have settled, {BASE} to {CAP} rounds")
+        raise QuantityError(what, f"`{AUTO}` continues until the cells have settled, {BASE} to {CAP} rounds")
     return {"repeats": value, "settle": False}
 
 

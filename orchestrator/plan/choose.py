@@ -57,7 +57,7 @@ def _read(text: str, known: Mapping[str, Mapping[str, None]]) -> tuple[str, list
     """Return axis and values of `AXIS=VALUE[,VALUE]`. Raises UserError."""
     axis, sign, rest = text.partition("=")
     if axis not in known:
-        axes = f"axes: {', '.join(known)}" if known else "the experiment has no axis: it is one cell"
+        axes = f"axes: {', '.join(known)}" if known else "the experiment is one cell, without an axis"
         raise UserError(OPTION, f"no axis {axis!r}" if axis else f"{text!r} is not AXIS=VALUE", axes)
     values = ", ".join(known[axis])
     if not sign or (not rest and rest not in known[axis]):

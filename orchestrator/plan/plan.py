@@ -102,7 +102,7 @@ def make_plan(
     sweeps: dict[str, Sweep] = {}
     for experiment, sweep in ((e, sweep) for e in experiments for sweep in e.sweeps):
         if sweep.name in sweeps:
-            cause = f"a sweep named {sweep.name!r} is there already"
+            cause = f"a sweep named {sweep.name!r} already exists"
             raise UserError(experiment.path, cause, "give the file or the sweep another name")
         sweeps[sweep.name] = sweep
     versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
@@ -111,7 +111,7 @@ def make_plan(
         first = skipped[0]
         suffix = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
         cause = f"{_labels(first.cell)}: {first.reason}{suffix}"
-        raise UserError(first.sweep, cause, "without --strict such cells are skipped")
+        raise UserError(first.sweep, cause, "leave out --strict to skip such cells")
     if only is None:
         root, kept = machine.site.root, machine.kept_cores
         skipped += beyond(experiments, topology, root=root, versions=versions, kept=kept)

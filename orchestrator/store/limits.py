@@ -176,6 +176,6 @@ def _asked(name: str, read: Callable[[str], int]) -> int | None:
         value = 0
     if value is not None and value <= 0:
         raise UserError(
-            name, f"{text!r} is no limit", f"{name}={'2G' if read is size_bytes else '600'}, for example"
+            name, f"{text!r} is not a limit", f"{name}={'2G' if read is size_bytes else '600'}, for example"
         )
     return value

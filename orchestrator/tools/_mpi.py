@@ -127,7 +127,7 @@ def find_mpi(program: str, asked: str = "") -> Mpi | str:
             raise UserError("PINSWEEP_MPIRUN", what)
         if linked is not None and not starts(family, linked.family):
             mismatch = f"{path} is {family}'s, but {program} is linked with {linked.family} ({linked.path})"
-            hint = "leave it unset, and the launcher beside the library is taken"
+            hint = "leave it unset to use the launcher next to the library"
             raise UserError("PINSWEEP_MPIRUN", f"{mismatch}: each process would run alone", hint)
         return _mpi(path, family, version, linked, env)
     second_best = None

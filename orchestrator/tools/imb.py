@@ -195,7 +195,7 @@ matrix:
             return "IMB did not come to its end"
         wanted = str(cell.options.get("benchmark", "PingPong"))
         measured = sorted({str(row.get("benchmark")) for row in parsed.measured()})
-        return "" if measured == [wanted] else f"asked for {wanted}, got {', '.join(measured) or 'nothing'}"
+        return "" if measured == [wanted] else f"requested {wanted}, got {', '.join(measured) or 'nothing'}"
 
 
 TOOL = Imb()

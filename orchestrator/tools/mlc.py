@@ -182,7 +182,7 @@ matrix:
         counted = "bandwidth" if cell.options.get("T") else "latency"
         measured = tuple(row.get("delay") for row in parsed.measured() if row.metric == counted)
         if requested is not None and measured != tuple(requested):
-            return f"asked for {len(requested)} delays, got {len(measured)} rows"
+            return f"requested {len(requested)} delays, got {len(measured)} rows"
         return ""
 
     def captured_options(self, given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:

@@ -162,7 +162,7 @@ matrix:
             if fixed:
                 hint = "leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
                 raise Refused(f"{program.path} has {', '.join(fixed)} compiled in; {hint}")
-            notes = ("array size and passes are what the binary was compiled with",)
+            notes = ("array size and passes are compiled into the binary",)
         # Copy 2, Scale 2, Add 3, Triad 3 arrays a pass; first touch and check
         moved = 10 * elements * width * ntimes + 6 * elements * width
         return Command(argv=tuple(argv), env=env, estimate_s=1.0 + moved / _RATE_B_S, notes=notes)
