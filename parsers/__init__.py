@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from parsers import extensions
 from parsers.errors import ParseError, PinsweepError, UserError
 
-if TYPE_CHECKING:  # errors are of this package: what prints a message must not load all of the vocabulary
+if TYPE_CHECKING:  # errors are in this package, so that printing a message does not load the whole vocabulary
     from parsers.measurement import Metric, Parsed, Taken
 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
-"""Parsers of what is printed about a machine, not by a run on it."""
+"""Parsers of machine descriptions, which are not output of a run."""
 
 _VOCABULARY = frozenset({"errors", "expressions", "extensions", "frames", "measurement", "units", "text"})
 
@@ -138,7 +138,7 @@ def guess_parsers(text: str) -> tuple[str, ...]:
             raise ParseError("", f"the output of {kin.name}, which is not read yet", kin.hint)
     first = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "")
     what = repr(first)
-    # a parser without metrics of its own is told what to look for: by an experiment, or --columns
+    # a parser without metrics needs the metrics of an experiment, or --columns
     named = ", ".join(name for name in parser_names() if name in DESCRIPTIONS or get_parser(name).METRICS)
     hint = f"name the tool: {named}; of another program: numbers in columns can be read with --columns (docs/parsing.md)"
     if not first:

@@ -16,20 +16,20 @@ T = TypeVar("T")
 PRINT_LESS: Final = (
     "let the program print its result and no more: sums in place of samples, fewer reports on the way"
 )
-"""What to do about a text that is too long."""
+"""The hint for a text that is too long."""
 
 LARGEST: Final = 32 << 20
 """Bytes of a text that is read: fio's json+ of 1900 jobs (1 s of CPU time), or its normal text of 15 000 (10 s, 500
 MB)."""
 
 MOST_LINES: Final = 750_000
-"""Lines that are read one by one: 32 MiB of fio's normal text are 450 000."""
+"""Maximum of lines. 32 MiB of fio's normal text are 450 000 lines."""
 
 MOST_PARTS: Final = 40_000
-"""Runs, tables, jobs or reports of one text: 90 000 jobs of fio's JSON are 612 MiB."""
+"""Maximum of runs, tables, jobs or reports. 90 000 jobs of fio's JSON are 612 MiB."""
 
 MOST_VALUES: Final = 2_500_000
-"""Strings, objects and lists of JSON: 32 MiB of fio's json+ hold 1 400 000."""
+"""Maximum of strings, objects and lists in JSON. 32 MiB of fio's json+ have 1 400 000."""
 
 
 MOST_ROWS: Final = 350_000
@@ -37,7 +37,7 @@ MOST_ROWS: Final = 350_000
 them, and 1 KB of who draws them."""
 
 MOST_NUMBERS: Final = 2_000_000
-"""Numbers of one text that are only counted: what an output holds beyond that is its raw data, and no result."""
+"""Maximum of numbers with only an index. A larger output is raw data and not a result."""
 
 
 def check_lines(text: str, most: int = 0) -> None:

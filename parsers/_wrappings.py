@@ -50,7 +50,7 @@ _EQUALS: Final = re.compile(
 
 _COMMENTED: Final = re.compile(
     r"^[ \t]*+#[^\n]*+(?:\n(?:[ \t]*+\n)*+[ \t]*+#[^\n]*+){2,}+", re.MULTILINE
-)  # possessive: what is remembered to be tried again takes a hundred times the text's memory
+)  # possessive, because backtracking takes a hundred times the text's memory
 _EMPHASIS: Final = re.compile(  # Markdown's and quotation marks, around what has a digit
     r"(?<![\w*])(?P<star>\*{1,3})(?=[^*\n]{0,80}\d)(?P<a>[^\s*](?:[^*\n]{0,80}[^\s*])?)(?P=star)(?![\w*])"
     r"|(?<!\w)(?P<line>__?|~~)(?=[^_~\s]{0,80}\d)(?P<b>[^_~\s]{1,80})(?P=line)(?!\w)"
@@ -90,7 +90,7 @@ _HOST: Final = re.compile(
 _NUMBERED: Final = re.compile(r" *(\d{1,7})[\t:]")  # cat -n, grep -n
 _QUOTED: Final = re.compile(r"(?:> ?)+")
 _MOST: Final = 0.9
-"""Share of the lines that have the prefix: launchers print lines of their own between them."""
+"""Minimum share of lines with the prefix. Launchers print other lines in between."""
 
 
 def has_prefix(text: str) -> bool:

@@ -51,23 +51,23 @@ _WHOLE_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\n|\(\?[a-zA-Z]*[sm]|\n")
 _DOCUMENT = re.compile(r"^(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _PIECE: Final = 4096
-"""Characters of a text in which a JSON value is sought first."""
+"""Characters of the first piece in which to search for a JSON value."""
 _LONGEST_WORD: Final = 8
 """`false`, or a character that is escaped by its number: an error so near to the end of a piece may be the cut's."""
 
 MOST: Final = MOST_NUMBERS
-"""Numbers that are taken from one text."""
+"""Maximum of numbers from one text."""
 
 _MOST_TOLD: Final = 20
-"""Matches of one metric that are told of: more are samples, which its regular expression was written for."""
+"""Maximum of matches of one metric that get a flag. More matches are samples, as the user expects."""
 
 _MOST_POWER: Final = 290
 """Of ten, for a last digit in base units that is a float."""
 
 LONGEST_S: Final = 5.0
-"""CPU time of one metric's search in one text. A sound pattern reads a megabyte in some milliseconds."""
+"""CPU time limit of one metric's search in one text. A good pattern reads a megabyte in a few milliseconds."""
 _MOST_SEARCHES: Final = 2
-"""How many times as long all metrics of a text may take together."""
+"""The time limit of all metrics of a text, as a multiple of the limit of one metric."""
 
 
 def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
@@ -109,7 +109,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         began = time.thread_time()
         with _limited(f"metrics.{name}", spec, min(LONGEST_S, left_s)):
             if "regex" in spec:
-                # The raw text is for patterns that name what the cleaning takes off (indentation, "> ").
+                # The raw text is for patterns with text that cleaning removes (indentation, "> ").
                 words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
             else:
                 found = (value for document in documents for value in _walk(document, path(spec["json"])))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from re import _constants as ops  # type: ignore[attr-defined] # what re.compile itself reads patterns with
+from re import _constants as ops  # type: ignore[attr-defined] # the pattern parser of re.compile
 from re import _parser as patterns  # type: ignore[attr-defined]
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ KEYS: Final[Mapping[str, str]] = {
     "better": "which way is better; neither: it is not compared",
     "text": "what pages call it; else its name",
 }
-"""What is said of a metric, and what each key is for."""
+"""The keys of a metric, with descriptions."""
 
 DIRECTIONS: Final = ("higher", "lower", "neither")
 _TAKEN: Final = frozenset(("index", "metric", "unit", "value"))  # columns of the table
@@ -76,7 +76,7 @@ def _wrong_regex(pattern: object) -> str:
     return _wrong_pattern(pattern)
 
 
-@functools.cache  # asked before every run and after it
+@functools.cache  # checked before and after every run
 def _wrong_pattern(pattern: str) -> str:
     try:
         compiled = re.compile(pattern)

@@ -12,7 +12,7 @@ class Extension(NamedTuple):
     version: str
     folder: str  # of its package
     tools: tuple[str, ...]
-    broken: str = ""  # why it is left out
+    broken: str = ""  # reason why the extension is left out
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()

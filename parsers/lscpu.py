@@ -68,7 +68,7 @@ FACTS: Final[Mapping[str, tuple[str, type[int] | type[float] | type[str]]]] = {
 """lscpu's field: (name of the fact, its type)."""
 
 _OF_A_TYPE: Final = frozenset({"cores_per_socket", "cores_per_cluster", "sockets", "clusters"})
-"""Facts that say nothing about a machine with several CPU types, even where all types agree."""
+"""Facts without a meaning on a machine with several CPU types, even if all types agree."""
 
 _TRANSLATIONS: Final = {  # German, French, Chinese, Japanese
     "Architecture": "Architektur | 架构 | アーキテクチャ",

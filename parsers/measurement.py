@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Scalar = str | int | float | bool | None
-"""A value of a table; None is a missing label (never a missing value: that is a missing row)."""
+"""A value of a table. None is a missing label. A missing value is a missing row."""
 
 Direction = Literal["higher", "lower", "neither"]
 
@@ -260,7 +260,7 @@ def unread(lines: Sequence[str], where: str = "") -> Flag:
 
 
 _MOST_READ: Final = 10_000
-"""Texts of which the readings are held: a hundred thousand are more than the memory holds."""
+"""Maximum of texts with cached readings. A hundred thousand texts would not fit into memory."""
 _read: deque[Parsed] = deque()
 
 
@@ -309,7 +309,7 @@ class Parsed:
 
     def once(self, read: Callable[[Parsed], T]) -> T:
         """Return the result of `read` for this text, from a cache. After many other texts, `read` runs again."""
-        if self._once is None:  # of most texts nothing is kept
+        if self._once is None:  # most texts have no cache
             self._once = {}
             _read.append(self)
             if len(_read) > _MOST_READ:

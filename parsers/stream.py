@@ -103,7 +103,7 @@ _FACTS: Final = tuple(
 )
 _NOTE = re.compile(r"^# (?:(cpus): (\S+)|(stores): (\w+)|(pages): ([\w ]+))")  # of the kernel
 _BEGINS: Final = frozenset({"bytes_per_element", "array_size", "threads_requested", "clock_granularity_us"})
-"""Facts that stand above the table only: seen below one, they belong to the next run."""
+"""Facts that only precede a table. Below a table, such a fact belongs to the next run."""
 
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text breaks off inside the table; only its complete rows are kept",

@@ -53,13 +53,13 @@ _BEFORE_A_PROGRAM = re.compile(
 )
 _LIKE_A_ROW = re.compile(r"[|\s]*[\d.]+(?:[|\s]+[\d.]+)+[|\s]*$")
 _COUNTED: Final = {"document": 0, "job": 0, "run": 1, "table": 0}
-"""Labels that count runs or tables of a text: a table is one of each."""
+"""Labels that count runs or tables of a text. A plain table is one run and one table."""
 
 _TOTALS: Final = ("iops", "bandwidth", "io_bytes", "total_ios", "runtime")
-"""fio's metrics of which there is one per run; of the others there is a distribution, and the mean is meant."""
+"""fio's metrics with one value per run. Other metrics have a distribution, and a column has the mean."""
 
 _ASKED: Final = frozenset({"runtime"})
-"""Metrics that are options too: as a bare name, what was asked for."""
+"""Metrics that are options too. A bare name means the requested option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,11 +61,11 @@ _ABORT = re.compile(
 
 
 MOST_LINES: Final = 2_000_000
-"""Lines of a text that is read, beyond which they are hardly longer than a number."""
+"""Maximum of lines in a text. In a longer text, lines are hardly longer than a number."""
 
 _NEVER_PRINTED: Final = bytes(n for n in (*range(32), 127) if n not in b"\a\b\t\n\v\f\r\x1b")
 _MOST_STRANGE: Final = 16
-"""Such bytes that a text may have, however short it is."""
+"""Number of such bytes that any text may have, even a short one."""
 
 
 def why_not_read(data: bytes) -> str:

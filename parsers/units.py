@@ -22,7 +22,7 @@ _BASES = (("B/s", "B/s"), ("B/sec", "B/s"), ("B", "B"), ("/s", "1/s"), ("IOPS", 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtp])(i?b|i)?|b)?", re.ASCII | re.IGNORECASE)
 
 LARGEST_SIZE: Final = 2**63 - 1
-"""Bytes: what Linux can count in a file."""
+"""Bytes. Linux cannot count more in a file."""
 
 
 def to_base(unit: str) -> tuple[float, str]:

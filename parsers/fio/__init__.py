@@ -75,7 +75,7 @@ _MOST_PAIRS: Final = 10_000_000
 _ANY: Final = re.compile("")  # no line of fio's own begins with "#"
 _SIGNAL = re.compile(r"terminating on (?:user )?signal.*")
 _NOT_WHAT_WAS_WRITTEN: Final = 84
-"""EILSEQ: what fio's `verify` ends a job with, and nothing else of fio does."""
+"""EILSEQ. Only fio's `verify` ends a job with this error."""
 
 _ERRNO: Final = {
     1: "EPERM", 2: "ENOENT", 4: "EINTR", 5: "EIO", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
@@ -207,7 +207,7 @@ def _continues(before: Report, after: Report) -> bool:
         return False
     if any((a.name, a.group, a.options) != (b.name, b.group, b.options) for a, b in pairs):
         return False
-    # Repeats that are over in less than a second begin in the same second too, but move the same bytes.
+    # Repeats shorter than a second may begin in the same second too, but move the same bytes.
     more = [b.value("io_bytes") - a.value("io_bytes") for a, b in pairs]
     return min(more) >= 0 and sum(more) > 0 and all(_near(a.started, b.started) for a, b in pairs)
 

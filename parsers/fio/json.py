@@ -108,7 +108,7 @@ _LONGEST_PATH: Final = 500
 its thousand."""
 
 _MOST_BROKEN: Final = 1000
-"""Reports that are not whole, of one text: each costs a look at all that stands before it."""
+"""Maximum of incomplete reports in a text. Each report costs a search of all previous text."""
 
 
 def find(text: str) -> tuple[list[Report], str]:
@@ -149,7 +149,7 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, 
     except _UNREADABLE:
         report, length = _salvage(mended), len(mended)
     report.not_finite = count > 0
-    # What the mending added is not in the text: the end is found by counting from behind.
+    # The repair added text, so the end is counted from behind.
     return report, end - (len(mended) - length), False
 
 

@@ -22,7 +22,7 @@ _HEAD: Final = re.compile(
 )
 _DIRECTIONS: Final = {"0": "read", "1": "write", "2": "trim"}
 _ALL_BINS: Final = {1856: 6, 1216: 6}
-"""How many bins a histogram of fio's has (since 3.1, and before) → bits of a bucket's index."""
+"""Number of bins in fio's histogram (since 3.1, and before) → bits of a bucket's index."""
 
 COLUMNS: Final = ("log", "job", "direction", "block", "window", "statistic", "time", "value")
 HISTOGRAM: Final = ("job", "direction", "block", "window", "time", "low", "high", "count")
@@ -39,7 +39,7 @@ class Log:
 
 
 _Rows = list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]]
-"""Blocks of rows: what all rows of a block share, and its other columns."""
+"""Blocks of rows: constant columns of a block, then the other columns."""
 
 
 def find(text: str) -> tuple[list[Log], str]:

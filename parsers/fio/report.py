@@ -98,7 +98,7 @@ class Report:
     jobs: list[Job] = field(default_factory=list)
     disks: list[Disk] = field(default_factory=list)
     groups: list[tuple[int | None, str, Row]] = field(default_factory=list)  # group, name, row
-    truncated: str = ""  # what is missing
+    truncated: str = ""  # missing parts
     not_finite: bool = False
     earlier_entries: int = 0  # of jobs in the same list, which are left out
     unread: list[str] = field(default_factory=list)  # lines of figures

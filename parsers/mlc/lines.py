@@ -548,7 +548,7 @@ def _drop_cut_row(run: Run, section: str, cells: list[Cell]) -> None:
 _ALL: Final = tuple(
     section for _, section in _TITLES if section not in ("cpu_latency_matrix", "max_bandwidth")
 )
-"""What MLC from v3 on measures without an option, in this order."""
+"""The sections that MLC v3 and later measures without an option, in order."""
 
 
 def _check_complete(run: Run) -> None:

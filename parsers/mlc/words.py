@@ -32,7 +32,7 @@ _TYPES: Final = (  # MLC's -W (usage texts of v3.10 and v3.11b, which agree), th
 )
 TRAFFIC: Final = {number: word for number, word, _ in _TYPES if number is not None}
 TRAFFIC_TEXT: Final = {word: text for _, word, text in _TYPES}
-"""The canonical words for people. A type this table does not know is named as typed: "W13"."""
+"""Canonical traffic → text for people. An unknown type is shown as typed: "W13"."""
 
 DEFAULT_DELAYS: Final = (
     *(0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700),

@@ -39,16 +39,16 @@ _UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "ns/B": ("seconds_per_byte", 1e-9), "1": ("ratio", 1.0), "%": ("ratio", 0.01), "degC": ("celsius", 1.0), "°C": ("celsius", 1.0),
     "W": ("watts", 1.0), "J": ("joules", 1.0), "V": ("volts", 1.0), "A": ("amperes", 1.0),
 }  # fmt: skip
-"""Base unit → its name in Prometheus, and the factor to it. Any other unit keeps its name, made fit."""
+"""Base unit → (Prometheus unit, factor). Other units keep a valid form of the name."""
 
 _NAMES: Final[Mapping[str, str]] = {"IOPS": "operations", "α": "startup_time", "n½": "half_peak_size"}
-"""Metrics with another name here: "iops_per_second" would be one "per second" too many."""
+"""Renamed metrics, because "iops_per_second" would say "per second" two times."""
 
 _CELL_FAMILIES: Final = ("repeats", "doubtful")
 """Families of a tool about its cells: no metric has their names."""
 
 _RESERVED: Final = frozenset({"job", "instance", "le", "quantile", "checks"})
-"""Labels that Prometheus sets itself, or that mean something to it or here."""
+"""Labels that Prometheus sets, or that have a meaning in Prometheus or in this module."""
 
 _COLUMNS: Final = (
     "tool", "file", "host", "program", "sweep", "point_id", "axes", "place", "relation", "pu_count", "better", "derived",
@@ -101,7 +101,7 @@ def _numbers(rows: Iterable[Row], names: Mapping[int, tuple[str, Name]]) -> Iter
         samples: dict[Labels, float] = {}
         for row in group:
             labels = {**_cell_labels(row), **_number_labels(*names[row["series"]], unit)}
-            if tuple(labels.items()) in samples:  # an edited experiment left another cell that looks the same
+            if tuple(labels.items()) in samples:  # an edited experiment has another cell with the same labels
                 labels["cell"] = row["point_id"]
             samples[tuple(labels.items())] = row["median"] * factor
         yield Family(name=name, unit=unit, text=words, samples=samples)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROWS: Final = 10_000
-"""Rows that become text at once."""
+"""Rows per piece of text."""
 
 
 def export(

@@ -25,7 +25,7 @@ from reports.results.model import Results
 from reports.results.write import copy_result
 
 _MIN_REPEATS: Final = 2
-"""Repeats that a verdict asks for on each side."""
+"""Repeats per side that a verdict needs."""
 
 
 class _NotNow(Exception):
@@ -118,11 +118,13 @@ class Check:
             self._late = True
             raise _NotNow("time", self._too_late)
         if signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, None):
-            # nobody takes the signal: the sweep has just ended, or takes it in an instant
+            # no handler yet: the sweep has just ended, or handles the signal soon
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             return
         self._late = True
-        os.kill(os.getpid(), signal.SIGTERM)  # as a user's: the sweep ends what runs, and its file is whole
+        os.kill(
+            os.getpid(), signal.SIGTERM
+        )  # as from a user: the sweep ends its processes and completes the file
 
     @property
     def _too_late(self) -> str:

@@ -29,12 +29,12 @@ cannot be true, by the audit. changed: cores or memory modules are not those of 
 not be measured or judged."""
 
 WRONG: Final = "validation_failed"
-"""The parsers' remark for output whose program calls it wrong: STREAM's validation, fio's verify."""
+"""The parsers' remark for output that the program reports as wrong: STREAM's validation, fio's verify."""
 
 _HARDWARE: Final = ("cores", "memory modules")
 
 _OUTSIDE: Final = ("misplaced", "interrupted")
-"""Ends of a run that are no fault of the host."""
+"""States of a run that are not a fault of the host."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from reports.results.write import copy_result
 from reports.text.hostlist import folded
 
 ENOUGH_SESSIONS: Final = 5
-"""Sessions from which on the session-to-session spread is learnt; below, it is assumed."""
+"""Minimum of sessions for an estimate of the spread between sessions. Below, the spread is assumed."""
 
 _ELSEWHERE: Final = "PINSWEEP_BASELINES=DIR keeps baselines in another folder"
 
@@ -41,7 +41,7 @@ class Baseline:
     name: str
     files: tuple[Path, ...]
     sessions: tuple[Session, ...]  # oldest first
-    evidence: int  # how many they count as: what one boot did within an hour is one
+    evidence: int  # number of sessions as evidence: one per boot and hour
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def folder() -> Path:
 def names() -> list[str]:
     """Return the names of all baselines, in order."""
     try:
-        # a folder without a file is what an `add` that was killed leaves
+        # a killed `add` leaves a folder without a file
         return sorted(p.name for p in folder().iterdir() if _NAME.fullmatch(p.name) and any(p.glob("*.db")))
     except FileNotFoundError:
         return []

@@ -18,7 +18,7 @@ A metric may be a part of another, "latency/p99" of "latency", "PingPong/time" o
 parts; (*cell, "latency/") → those that doubt the whole or any part."""
 
 OTHER: Final = "*"
-"""A metric that no check names."""
+"""A metric that is in no check."""
 
 
 def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:

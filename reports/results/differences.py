@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEVERAL: Final = " | "
-"""Stands between the different values of one side."""
+"""Separator of the values of one side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +31,9 @@ class Difference:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
     differences: tuple[Difference, ...]
-    agreed: tuple[str, ...]  # what both sides recorded, and is the same
-    unknown: tuple[str, ...]  # what a side did not record: nobody can say whether it differs
-    one_sided: tuple[str, ...] = ()  # of these, what the other side did record
+    agreed: tuple[str, ...]  # recorded on both sides, equal
+    unknown: tuple[str, ...]  # not recorded on a side
+    one_sided: tuple[str, ...] = ()  # the part of `unknown` that one side recorded
 
 
 def fingerprint(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:

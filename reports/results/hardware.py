@@ -77,7 +77,7 @@ def cards(sessions: Sequence[Session]) -> list[str]:
     Sessions with a common card, directly or through other sessions, were on the same machine.
     """
     seen = [frozenset(str(session.facts.get("network_cards") or "").split()) for session in sessions]
-    whose: list[frozenset[str]] = []  # of each machine all the cards that it had
+    whose: list[frozenset[str]] = []  # all cards of each machine
     for own in filter(None, seen):
         apart = [one for one in whose if not one & own]
         whose = [*apart, own.union(*(one for one in whose if one & own))]
@@ -165,7 +165,7 @@ def usable(topology: Topology) -> str:
 
 
 FITS: Final = 0.75
-"""Of a cache: data that takes at most this part of it is taken to lie in it; what else uses it has the rest."""
+"""Maximum share of a cache for data that is assumed to fit into the cache. Other data uses the rest."""
 
 BEYOND: Final = 2
 """A working set is told as one of memory where it is so often the largest cache: of less, much is still found there."""

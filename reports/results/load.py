@@ -36,7 +36,7 @@ tables (the commands above them) is looked at by the checks."""
 
 
 _WHOLE: Final = 1 << 20
-"""Bytes of an output that are read as one text, to show some of it."""
+"""Maximum of output bytes that are decoded as one text for an excerpt."""
 
 Watched = Callable[[list[tuple[Path, str]]], Iterable[tuple[Path, str]]]
 """Hands on the files (and their short names) that are read, one after the other: as a caller does that shows how far it is."""
@@ -54,9 +54,9 @@ class _File:
     warm_ups: list[Run]
     cells: list[StoredCell]  # that are planned, or were run
     planned: int  # their repeats
-    unasked: int  # cells that are known, and that nobody asked for
+    unasked: int  # known cells that no experiment requested
     known: int  # cells, these among them
-    missing: list[tuple[Cell, int]]  # of these, what no run has given a number for
+    missing: list[tuple[Cell, int]]  # repeats of those cells without a number
     skipped: list[Skipped]
     aliases: list[Alias]
     sweeps: list[str]  # in the order in which they were first planned

@@ -54,7 +54,7 @@ _KEYS = (
 _TAIL = ("metric", "unit", "value")
 
 UNREPEATED = "disturbed, and not repeated yet"
-"""Of runs that the same `pinsweep run` starts again."""
+"""States of runs that the same `pinsweep run` starts again."""
 
 LEFT_OUT = ("disturbed", "misplaced")
 """Of runs that ended well and whose numbers are not used all the same: listed with their reason, not missing."""
@@ -83,8 +83,8 @@ class Run:
     record: RunRecord
     where: str  # the host; with the file, where several files come from one host
     parsed: Parsed | None  # None: not ok, not readable, or disturbed and left out
-    unreadable: str = ""  # why an output of a run that ended well cannot be read
-    source: str = ""  # a captured text of a sweep whose texts are told apart by their names: its name
+    unreadable: str = ""  # reason why the output of a successful run cannot be parsed
+    source: str = ""  # name of a captured text, if the sweep's texts are distinguished by name
     # of a captured run, where the files hold several texts: the name of its own, and which part of it
     text: str = ""
     build: str = ""  # which program, where runs of the file come from several of one name and version
@@ -245,7 +245,7 @@ def _of_options(facts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 Order = Callable[[Run], tuple[Any, ...]]
-"""What runs are sorted by: file, sweep, the cell's axes, repeat."""
+"""Sort key of runs: file, sweep, the cell's axes, repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,7 +324,7 @@ class Results:
     levels: Levels = field(default_factory=Levels)  # the order of those of each axis
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
-    memory: dict[str, Any] = field(default_factory=dict, repr=False)  # what is worked out of them once
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)  # cache
 
     @property
     def started(self) -> tuple[Run, ...]:

@@ -47,7 +47,7 @@ def has_option(tool: str, name: str) -> bool:
 
 
 SET = "set"
-"""What stands for the value of an option that has none, as fio's norandommap and MLC's -X; a cell without the option has nothing there."""
+"""The value of an option without a value (fio's norandommap, MLC's -X). A cell without the option has no entry."""
 
 
 def value_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401

@@ -28,7 +28,7 @@ HOUR: Final = 3600.0
 STEP, DRIFT = 120.0, 0.001
 """What two clocks may differ by, in s, and as a share of the time between: reading the facts takes seconds, a free clock drifts."""
 SOUND: Final = datetime.fromisoformat("2025-01-01T00:00:00+00:00").timestamp()
-"""A clock that says an earlier time had lost it: there was no pinsweep."""
+"""The lowest plausible time, before the first pinsweep. A clock with an earlier time was reset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class When:
 
     at: float  # s since 1970, by the clock that is most likely right; 0: not known
     evidence: SessionKey  # the first session of its boot in that hour: the same for all that are one piece of evidence
-    stepped: str = ""  # why its wall clock is not to be believed
+    stepped: str = ""  # reason why the wall clock is wrong
 
 
 def minute(at: float) -> str:
@@ -151,7 +151,7 @@ def _clocks(sessions: Sequence[Session]) -> list[tuple[float, str]]:
     def agree(a: tuple[float, float], b: tuple[float, float]) -> bool:
         return abs(a[1] - b[1]) <= STEP + DRIFT * abs(a[0] - b[0])
 
-    # the time of boot that most of them tell; of two, the later one's: a clock is put right, not wrong
+    # the most common boot time. Of two times the later session's, because clocks are corrected
     best = max(known.values(), key=lambda k: (sum(agree(k, o) for o in known.values()), k[0]), default=None)
     found = []
     for i, session in enumerate(sessions):

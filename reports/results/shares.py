@@ -18,7 +18,7 @@ from reports.results.model import Run
 
 _CONTAINERS: Final = ("core", "NUMA node", "package", "machine")
 _OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
-"""What names an output: a redirection, and options of fio."""
+"""Words before an output name: a redirection, and options of fio."""
 
 
 def parameters(run: Run) -> str:

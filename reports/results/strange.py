@@ -19,7 +19,7 @@ from parsers.measurement import Parsed
 from reports.text.plain import printable
 
 LARGEST: Final = 1e24
-"""No base unit has a number beyond it: a year is 3e16 ns, and all memory there is some 1e22 bytes."""
+"""Limit of all numbers in base units. A year is 3e16 ns, and all memory of the world is about 1e22 bytes."""
 
 
 def damage(path: Path) -> Damaged | None:

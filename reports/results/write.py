@@ -17,7 +17,7 @@ from parsers.errors import PinsweepError, UserError
 from reports.results.paths import is_result_file
 
 _BESIDE = ("-journal", "-wal", "-shm")
-"""SQLite's own files beside a database: half of a commit may be in them."""
+"""SQLite's files next to a database, which may contain half of a commit."""
 
 
 ANOTHER: Final = "name another file with -o"
@@ -55,7 +55,7 @@ def _is_database(path: Path) -> bool:
             return False
         with path.open("rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC
-    except OSError:  # writing it will say
+    except OSError:  # the write reports the error
         return False
 
 

@@ -22,7 +22,7 @@ NEAREST, UP = decimal.ROUND_HALF_EVEN, decimal.ROUND_CEILING
 """How the last digit is rounded. An upper bound goes UP, so that "at most" holds for the value itself."""
 
 _SMALLEST, _LARGEST = 1e-9, 1e15
-"""Numbers beyond have digits that no float holds, and break tables: they are written as a power of ten."""
+"""Limit of plain digits. Larger numbers break tables and exceed a float's digits, so a power of ten is used."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NAME = re.compile(r"(?:fio|mlc|imb)\b|[a-z]*[_=]")
@@ -42,7 +42,7 @@ _DECIMAL_SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 UNITS = (
     *dict.fromkeys(name for steps in _STEPS.values() for _, name in steps), "kB", "MB", "GB", "TB", "min", "h", "×", "%",
 )  # fmt: skip
-"""What is behind numbers, after a space."""
+"""Units after a number and a space."""
 
 BEFORE_UNIT = rf"(?<=\d) (?=(?:{'|'.join(map(re.escape, UNITS))})(?![\w/]))"
 """A pattern of that space, at which no line ends."""
@@ -103,7 +103,7 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST, step: 
     return NOTHING if value is None or not math.isfinite(value) else _finite(value, digits, rounding, step)
 
 
-@functools.lru_cache(10_000)  # a page shows most numbers twice: in a table, a title, a picture
+@functools.lru_cache(10_000)  # a page shows most numbers several times: in a table, a title, a picture
 def _finite(value: float, digits: int, rounding: str, step: float | None) -> Shown:
     if value == 0:
         return Shown("0")

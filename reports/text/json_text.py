@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from typing import Any, Final
 
 _OBEYED: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What `json` leaves as it is of the characters that `reports.text.plain` replaces."""
+"""Characters that `reports.text.plain` replaces and `json` does not escape."""
 
 
 def json_text(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)

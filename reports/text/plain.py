@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""Bidi_Control of Unicode: a name that holds one is not read in the order in which it stands."""
+"""Bidi_Control of Unicode. Such a character changes the displayed order of a name."""
 
 _CONTROL = f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]"
 """C0, C1, line and paragraph separators, lone surrogates (a file name that is not UTF-8), and the above.

@@ -24,7 +24,7 @@ PLAIN: Final = Screen()
 """A pipe, a file, a log."""
 
 NARROWEST, WIDEST = 40, 160
-"""Widths of lines, whatever the terminal reports."""
+"""Limits of the line width, for any terminal."""
 
 
 def prose(text: str, screen: Screen, *, first: str = "", rest: str = "") -> list[str]:

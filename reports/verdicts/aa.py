@@ -27,11 +27,11 @@ class SelfCheck:
     """The result of comparing the baseline with itself."""
 
     splits: int
-    by: Literal["sessions", "runs"]  # what was split; by runs it knows nothing of the noise between sessions
+    by: Literal["sessions", "runs"]  # unit of the split. A split of runs ignores the noise between sessions
     judged: int  # cells with a test, over all splits
-    alarms: int  # of these called regressed or improved
+    alarms: int  # number of cells that are regressed or improved
     alarmed_splits: int  # splits with at least one
-    cells: tuple[tuple[Hashable, int], ...]  # the cells that were accused, and how often; most often first
+    cells: tuple[tuple[Hashable, int], ...]  # flagged cells with counts, highest count first
 
     @property
     def rate(self) -> float | None:

@@ -18,10 +18,10 @@ from reports.verdicts.estimate import TAU_ASSUMED
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample
 
 SCREEN = 2 / 3
-"""A cell is measured again from this share of its threshold on: 2 % of 3 %."""
+"""Minimum share of the threshold to measure a cell again: 2 % of 3 %."""
 
 REPEATS = 5
-"""Fresh runs a side, at least."""
+"""Minimum of fresh runs per side."""
 
 
 def fresh_repeats(decision: Decision) -> int:

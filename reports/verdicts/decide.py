@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RANKS_FROM = 8
-"""From so many runs on each side, ranks decide in cells with a run far off."""
+"""Minimum of runs per side for ranks to decide in cells with an outlier run."""
 
 
 def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family, ...]:
@@ -76,7 +76,7 @@ class _Between:
     variance: float  # of the session medians about the mean of their side
     df: int
     most: int  # sessions of the side that has more
-    per_run: float  # what the variance of a run counts for in it: the mean of 1/runs
+    per_run: float  # weight of the run variance: the mean of 1/runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ class _Cells:
     """The cells of a family in arrays (G,), NaN for a missing number. Shifts and variances are of logs."""
 
     tested: NDArray[np.bool_]
-    shift: Array  # of b against a, its sign turned: above 0 is worse
+    shift: Array  # of b against a, with the sign so that above 0 is worse
     variance: Array  # of one run about its session
     resolution: Array  # the last printed digit, of all cells
     df: Array
-    per_run: Array  # what the variance of a run counts for: 1/n_A + 1/n_B
-    per_tau: Array  # what τ² counts for: 1/K_A + 1/K_B; 0: interleaved, or the variance holds it already
+    per_run: Array  # weight of the run variance: 1/n_A + 1/n_B
+    per_tau: Array  # weight of τ²: 1/K_A + 1/K_B. 0 if interleaved, or if the variance includes τ²
     rank_p: Array  # of Mann and Whitney; NaN: t decides
     rank_low: Array  # the 95 % interval of the shift that belongs to it
     rank_high: Array
@@ -133,7 +133,7 @@ def _measured(name: str, samples: Sequence[Sample], rules: Rules) -> _Measured:
     variance, df = cells.variance[at], cells.df[at]
     known = rules.prior or estimate.prior(variance, df)
     variance, df = estimate.moderate(variance, df, known)
-    # what the other cells show is no news of what this one's digits hide
+    # other cells do not show the error that the digits of this cell hide
     variance = np.maximum(variance, _of_digits(cells.resolution[at]))
     return _Measured(name, samples, cells, at, variance, df, known)
 
@@ -176,7 +176,7 @@ def _family(measured: _Measured, rules: Rules, common: float) -> Family:
     shift = cells.shift[at]
     p = estimate.p_two_sided(shift, total, total_df)
     ranks = cells.rank_p[at]
-    # ranks know nothing of sessions: the shift has to stand out against their noise, too
+    # ranks ignore sessions, so the shift must also exceed the session noise
     of_ranks = np.maximum(ranks, estimate.p_two_sided(shift, of_sessions, np.full_like(shift, tau_df)))
     by_ranks = ~np.isnan(ranks)
     p = np.where(by_ranks, np.where(of_sessions > 0, of_ranks, ranks), p)
@@ -333,7 +333,7 @@ def _tau(measured: _Measured, rules: Rules, common: float) -> tuple[float, TauSo
     )
     if len(rows) < estimate.LEAST_CELLS and common > tau:
         tau, source = common, "auto"
-    # two to four sessions are too few to learn from, and enough to contradict: 3 % between those of one side is no 1 %
+    # two to four sessions are too few for an estimate, but enough to contradict an assumed 1 % by an observed 3 %
     if known and (seen := _seen(known)) > tau:
         return seen, "sessions", estimate.TAU_DF
     return tau, source, estimate.TAU_DF

@@ -32,12 +32,12 @@ _EXACT = 20_000  # splits; beyond, so many random ones
 _RANDOM = 5_000
 _LOOK = 500  # of these, after which a cell is let go of which so many are as far apart as its sides: its p is beyond 0.2, and how
 _ENOUGH = 100  # far beyond, no verdict asks (Besag and Clifford 1991)
-_AT_ONCE = 250_000  # products of numbers: of more, a BLAS wakes threads, which spin for longer than one needs; and they fit into a cache
+_AT_ONCE = 250_000  # products per block. A BLAS starts threads for more, which costs more time, and a block fits into a cache
 
 
 _LEAST = 1e-3  # ns: a bucket's middle, at least; it has a log
 _NOTHING = 1e-12
-"""A distance that is none: sums of shares are exact to 1e-15."""
+"""Distance that equals 0, because sums of shares are exact to 1e-15."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ def _any(run: Sequence[Bucket]) -> bool:
 
 
 _Columns = tuple["Array", "Array", "Array"]
-"""Of the buckets of a run: low, high (ns), and how many samples; (buckets,) each."""
+"""Buckets of a run: low, high (ns) and count of samples, (buckets,) each."""
 
 
 def _columns(run: Sequence[Bucket]) -> _Columns:

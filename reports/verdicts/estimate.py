@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEAST_CELLS = 20
-"""From so many cells on, a sweep says something of the variance of each and of the noise between sessions."""
+"""Minimum of cells for an estimate of the prior variance and of the noise between sessions."""
 
 TAU_ASSUMED = 0.01
 TAU_LEAST = 0.005
@@ -30,7 +30,7 @@ TAU_DF = 30.0
 """Degrees of freedom of a session noise that was not learned from sessions."""
 
 FINEST = 1e-6
-"""No clock and no counter is known to be steadier than one in a million."""
+"""Lowest relative variation of a clock or a counter: one in a million."""
 
 _PAIRS_AT_ONCE = 4_000_000
 
@@ -96,7 +96,7 @@ def prior(variance: Array, df: Array, *, winsor: tuple[float, float] | None = (0
     if winsor is not None:
         e = np.clip(e, *np.quantile(e, winsor))
     excess = float(e.var(ddof=1) - polygamma(1, df / 2).mean())
-    most = float(df.sum())  # no cell knows more than all of them together
+    most = float(df.sum())  # a cell has at most the degrees of freedom of all cells together
     d0 = min(most, _inverse_trigamma(excess))
     s0 = math.exp(float(e.mean() + digamma(d0 / 2) - math.log(d0 / 2)) / 2)
     return Prior(d0=d0, s0=s0)
@@ -173,7 +173,7 @@ def satterthwaite(parts: Sequence[tuple[Array, Any]]) -> tuple[Array, Array]:
 
 
 UNLUCKY: Final = 0.1
-"""How often a variance may be so much larger than the few runs of a cell show."""
+"""Probability that the variance is above the upper bound from the few runs of a cell."""
 
 
 def together(of_runs: Array, df: Array, of_sessions: Array, tau_df: float) -> tuple[Array, Array]:
@@ -235,7 +235,7 @@ def outliers(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
 
 
 _EXACT: Final = 50
-"""Runs a side up to which the distribution of Mann and Whitney is counted out."""
+"""Maximum of runs per side for the exact distribution of Mann and Whitney."""
 
 
 def interval_of_ranks(a: Array, b: Array) -> tuple[Array, Array]:

@@ -34,7 +34,7 @@ spread of the others; fast: better by as much (other DIMMs, turbo); unknown: not
 LEAST_HOSTS = 8
 FEW = f"fewer than {LEAST_HOSTS} hosts"
 CONFIRMED = 3
-"""So many sessions make a verdict; fewer, a suspicion."""
+"""Minimum of sessions for a verdict. Fewer sessions give a suspicion."""
 
 SUSPICIOUS_Z, SLOW_Z, EVERYWHERE_Z = 2.5, 3.0, 3.5
 SEEN_MARGIN = 2.0
@@ -50,10 +50,10 @@ everywhere."""
 MAD: Final = 1.4826
 """Standard deviations in a median absolute deviation, of normal noise."""
 
-LEAST_SPREAD = 0.003  # of the median: nobody is accused for less than this times z
+LEAST_SPREAD = 0.003  # share of the median. This share times z is the smallest flagged distance
 ASSUMED_SPREAD = 0.01  # of a baseline with fewer than LEAST_HOSTS values
 LEAST_METRICS = 3
-"""Below, "slow everywhere" would say the same as the metrics themselves."""
+"""Minimum of metrics. With fewer, "slow everywhere" would repeat the metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +68,8 @@ class Metric:
     baseline: Sequence[float] = ()
     # a value worse than this is slow, whatever the others do (a ceiling, where lower is better)
     floor: float | None = None
-    tolerance: float | None = None  # so much worse than the median is slow, whatever the spread
-    # why the hosts may have measured differently: nobody is accused by each other's values then
+    tolerance: float | None = None  # a value worse than the median by this share is slow, for any spread
+    # reason why the hosts may have measured differently, so that no host is flagged by the others' values
     unsure: str = ""
 
 
@@ -427,7 +427,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
         spread = max(between, noise * _of_median(len(sessions[name])))
         same = [[z * s for z in zs] for zs, s in seen if len(zs) == len(sessions[name])]
         worse = [fmean(session) for session in zip(*same, strict=True)]
-        most = median(median(z) * s for z, s in seen)  # a few numbers that are far off are not everywhere
+        most = median(median(z) * s for z, s in seen)  # a few outlier numbers are not everywhere
         if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least and most > least / 2:
             found.append(
                 Everywhere(

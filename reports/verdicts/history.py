@@ -91,7 +91,9 @@ def _hidden_cuts(values: Sequence[float]) -> list[int]:
     if len(values) < 2 * LASTING:
         return []
     noise = NEIGHBOURS * median(abs(b - a) for a, b in itertools.pairwise(values))
-    for i in reversed(_outliers(values, noise)):  # of a day forth and one back the first is the step's
+    for i in reversed(
+        _outliers(values, noise)
+    ):  # for one day forward and one day back, the first day belongs to the step
         calm = [*values[:i], min(_beside(values, i), key=lambda v: abs(v - values[i])), *values[i + 1 :]]
         if _outliers(calm, noise):
             continue
@@ -225,7 +227,7 @@ def _beyond(sessions: int, among: int) -> float:
 
 
 RECENT = LASTING - 1
-"""Sessions behind a step that are too few to see it always."""
+"""Sessions after a step that are too few for reliable detection."""
 
 OUTSIDE = 1.5
 FALSE_RECENT = 0.02
@@ -239,7 +241,7 @@ class Drift(Move):
     """A series that moved slowly, by a line from the first to the last session or by levels. No single step counts."""
 
     word: Literal["regressed", "improved"]
-    straight: bool  # is it a line, and not small steps?
+    straight: bool  # True: a line. False: small steps
 
 
 def drift(
@@ -277,7 +279,7 @@ def drift(
 
 
 NEARER = 0.9
-"""A line has to leave so much less than the levels do: of noisy steps some would be lines by chance."""
+"""Maximum residual of a line, as a share of the levels' residual, because noisy steps may resemble a line."""
 ROUGH = 1.25
 """What a line leaves on average, by what neighbours usually differ by: of noise 0.84, of steps of which one was not
 found more."""

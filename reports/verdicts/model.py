@@ -37,7 +37,7 @@ def base(value: float | None) -> float | None:
 
 
 Method = Literal["t", "moderated t", "mann-whitney", "none"]
-"""How p was found. "none": there is no test (a single run on a side, zeros, no runs)."""
+"""The method for p. "none": no test (a single run on a side, zeros, no runs)."""
 
 TauSource = Literal["interleaved", "given", "sessions", "auto", "assumed"]
 """Where the session noise comes from: both sides in one session, in turns (0); the caller; ≥ 5 sessions of a side, or
@@ -51,8 +51,8 @@ class Sample:
     Values are per run, in base units, one number per run (median, best rate or quantile), in any order.
     """
 
-    key: Hashable  # what the caller knows the cell by; given back in its Decision
-    family: str  # benchmark kind and metric: false discoveries are held down over a family
+    key: Hashable  # the caller's key of the cell, returned in the Decision
+    family: str  # benchmark kind and metric. False discoveries are controlled over a family
     a: tuple[float, ...]  # the baseline's runs
     b: tuple[float, ...]  # the candidate's runs
     better: Direction
@@ -62,7 +62,7 @@ class Sample:
     resolution: float = 0.0
     level: bool = False  # of a unit whose 0 is a convention (dB, °C): no change is a share of it
     interleaved: bool = False  # A and B took turns in each session: there is no session noise between them
-    disturbed: tuple[Literal["A", "B"], ...] = ()  # sides whose every run something else disturbed
+    disturbed: tuple[Literal["A", "B"], ...] = ()  # sides with a disturbance in every run
 
     @property
     def unsure(self) -> tuple[Literal["A", "B"], ...]:
@@ -94,7 +94,7 @@ class Rules:
     thresholds: Mapping[str, float] = field(default_factory=dict)  # family → its own threshold
     alpha: float = 0.05  # share of false entries among the changed cells; level of "same"
     tau: float | None = None  # sd of the logs from session to session; None: learned from the samples
-    tau_source: TauSource = "given"  # said of `tau`
+    tau_source: TauSource = "given"  # source of `tau`
     prior: Prior | None = None  # variance learned elsewhere (a screening); None: learned from the samples
     # the samples were picked, by their numbers, among so many of the family: each counts as a test
     among: int = 0
@@ -130,7 +130,7 @@ class Decision:
     threshold: float  # relative
     resolution: float
     method: Method
-    # sides whose every run was disturbed: why there is no firm verdict
+    # sides with a disturbance in every run, so that the verdict is not firm
     unsure: tuple[Literal["A", "B"], ...] = ()
     need_repeats: int | None = None  # a side, in all
     need_sessions: int | None = None  # a side, in all

@@ -12,7 +12,7 @@ POWER = 2.8
 """z(.975) + z(.80): a change of δ is found in 80 % of the cases where the standard error is δ through this."""
 
 TOO_MANY = 1000
-"""More repeats than anybody makes: the advice says so instead of the number."""
+"""Maximum of repeats in an advice. For more, the advice has no number."""
 
 
 class Test(Protocol):
