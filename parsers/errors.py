@@ -32,11 +32,11 @@ class PinsweepError(Exception):
         return [error_record(self.code, self.cause, place=self.place, hint=self.hint)]
 
 
-def _again(kind: type[PinsweepError], args: tuple[Any, ...], said: dict[str, Any]) -> PinsweepError:
+def _again(kind: type[PinsweepError], args: tuple[Any, ...], state: dict[str, Any]) -> PinsweepError:
     """Return a copy of an error from another process. Each class has other arguments."""
     error = kind.__new__(kind)
     error.args = args
-    error.__dict__.update(said)
+    error.__dict__.update(state)
     return error
 
 

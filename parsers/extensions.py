@@ -44,9 +44,9 @@ def of_error(error: BaseException) -> tuple[Extension, str] | None:
 
 def what_is_wrong(error: BaseException) -> str:
     """Return an error for the author of an extension: "parsers/foo.py, line 12: KeyError: 'rate'"."""
-    found = of_error(error)
-    said = error.msg if isinstance(error, SyntaxError) else error
-    return f"{found[1] + ': ' if found else ''}{type(error).__name__}: {said}"
+    match = of_error(error)
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return f"{match[1] + ': ' if match else ''}{type(error).__name__}: {message}"
 
 
 def why_not(tool: str) -> str:
@@ -66,5 +66,5 @@ def lacking(tool: str, recorded: str) -> str:
     if broken := why_not(tool):
         return broken
     name = recorded.split(" ")[0] if recorded else f"pinsweep-{tool.replace('_', '-')}"
-    whose = recorded or "a distribution of its own"
-    return f"the tool {tool} came with {whose}, which is not installed here (pip install {name}{'' if recorded else ', if it is called so'})"
+    origin = recorded or "a distribution of its own"
+    return f"the tool {tool} came with {origin}, which is not installed here (pip install {name}{'' if recorded else ', if it is called so'})"

@@ -321,20 +321,20 @@ def _ends(text: str) -> str:
 
 def _overstruck(text: str) -> str:
     """Return the text after its backspaces, each of which removes one character of its line."""
-    kept: list[str] = []
+    pieces: list[str] = []
     for i, part in enumerate(_BACKSPACES.split(text)):
         if i % 2 == 0:
-            kept.append(part)
+            pieces.append(part)
             continue
         count = len(part)
-        while count and kept and not kept[-1].endswith("\n"):
-            short = kept.pop()
+        while count and pieces and not pieces[-1].endswith("\n"):
+            short = pieces.pop()
             line = max(short.rfind("\n") + 1, len(short) - count)
             count -= len(short) - line
             if line:
-                kept.append(short[:line])
+                pieces.append(short[:line])
                 break
-    return "".join(kept)
+    return "".join(pieces)
 
 
 def scaled(word: str, factor: float) -> float | None:

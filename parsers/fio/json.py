@@ -265,8 +265,10 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
         target = item.get("latency_target_ns", item["latency_target"])
         what = f"iodepth {item.get('latency_depth')} was found for a target of {target} ns"
         job.notes.append(("latency_target", what))
-        kept = {k: v for k, v in item.items() if k.startswith("latency_") and k[8:] not in ("ns", "us", "ms")}
-        job.other += _leaves(kept)
+        latency_options = {
+            k: v for k, v in item.items() if k.startswith("latency_") and k[8:] not in ("ns", "us", "ms")
+        }
+        job.other += _leaves(latency_options)
     job.other += _leaves({k: v for k, v in item.items() if k not in _JOB_KEYS})
     return job
 

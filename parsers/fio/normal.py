@@ -211,11 +211,11 @@ class _Reader:
         if self.closed and not is_sum:
             self._next_report(self.report.version, is_new_run=False)
         self._close_job()
-        alike = (options for (other, _), options in self.options.items() if other == name)
+        candidates = (options for (other, _), options in self.options.items() if other == name)
         self.job = Job(
             name=name, group=group, is_sum=is_sum, processes=int(match["jobs"]), pid=int(match["pid"]), error=int(match["error"]),
             error_text=match["text"] or "", time=match["time"] or None,
-            options=dict(self.options.get((name, group)) or next(alike, {})),
+            options=dict(self.options.get((name, group)) or next(candidates, {})),
         )  # fmt: skip
         self._add(self.job)
         self.ended, self.direction, self.list, self.rates = False, "", None, {}

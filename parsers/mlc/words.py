@@ -54,13 +54,13 @@ def traffic_of(options: Mapping[str, Any]) -> str | None:
     return kind if kind in TRAFFIC_TEXT else None
 
 
-def traffic_word(said: str) -> str:
+def traffic_word(text: str) -> str:
     """Return the canonical traffic of the line "Using … traffic type". An unknown traffic is returned unchanged."""
-    if said.lower() in ("read-only", "read only"):
+    if text.lower() in ("read-only", "read only"):
         return "read"
-    match = _MIX.fullmatch(said)
+    match = _MIX.fullmatch(text)
     if not match:
-        return said.lower()
+        return text.lower()
     ratio, streams, triad = match.groups()
     if triad:
         return "triad nt" if streams else "triad rfo"

@@ -27,34 +27,34 @@ def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
     again, or with equal labels may differ in any option and in the place.
     """
     found: dict[str, Cell] = {}
-    for of in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
-        same = [one.cell for one in of]
+    for group in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
+        same = [one.cell for one in group]
         labels = {canonical_json(p.labels()) for p in same}
         edited = (
             len(labels) < len(same)
-            or len({one.experiment for one in of}) > 1
+            or len({one.experiment for one in group}) > 1
             or any(AS_NEW in p.options for p in same)
         )
-        told = {p.point_id: {**(dict(flat(p)) if edited else {}), **_chosen(p)} for p in same}
+        settings = {p.point_id: {**(dict(flat(p)) if edited else {}), **_chosen(p)} for p in same}
         differing = [
             n
-            for n, values in _values(told.values()).items()
+            for n, values in _values(settings.values()).items()
             if len(values) > 1 and (edited or len(values - {None}) > 1)
         ]
         for cell in same if differing else ():
-            own = told[cell.point_id]
-            new = [n for n in differing if n not in cell.axes and _tells(n, cell, told.values())]
-            apart = {name: own[name] for name in new if name in own and name != "place"}
+            cell_settings = settings[cell.point_id]
+            new = [n for n in differing if n not in cell.axes and _tells(n, cell, settings.values())]
+            apart = {name: cell_settings[name] for name in new if name in cell_settings and name != "place"}
             if AS_NEW in new:
                 apart.setdefault(AS_NEW, "no")
             found[cell.point_id] = dataclasses.replace(cell, axes=(*cell.axes, *new), apart=apart)
     return found
 
 
-def _values(told: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
+def _values(settings: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
     """Return {name: values as texts}. None for a cell without a value."""
-    names = dict.fromkeys(name for own in told for name in own)
-    return {n: {canonical_json(own[n]) if n in own else None for own in told} for n in names}
+    names = dict.fromkeys(name for row in settings for name in row)
+    return {n: {canonical_json(row[n]) if n in row else None for row in settings} for n in names}
 
 
 def _chosen(cell: Cell) -> Mapping[str, Any]:
@@ -81,11 +81,11 @@ def _leaves(prefix: str, values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
             yield f"{prefix}{name}", value
 
 
-def _tells(name: str, cell: Cell, told: Iterable[Mapping[str, Any]]) -> bool:
+def _tells(name: str, cell: Cell, settings: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether a name distinguishes cells. A place's selectors count only if places of one name differ."""
     if not name.startswith("place.") or cell.place is None:
         return True
-    return len({own.get(name) for own in told if own.get("place") == cell.place.name}) > 1
+    return len({row.get(name) for row in settings if row.get("place") == cell.place.name}) > 1
 
 
 def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[Alias]]:

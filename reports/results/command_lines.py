@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 def without(words: Sequence[str], options: Mapping[str, int]) -> tuple[str, ...]:
     """Return the words of a command line without some options. options: {name: number of following words}."""
-    kept: list[str] = []
+    result: list[str] = []
     rest = iter(words)
     for word in rest:
         name, equals, _ = word.partition("=")
@@ -16,5 +16,5 @@ def without(words: Sequence[str], options: Mapping[str, int]) -> tuple[str, ...]
             if not equals and options[name]:
                 next(rest, None)
         elif short not in options:  # else -oFILE
-            kept.append(word)
-    return tuple(kept)
+            result.append(word)
+    return tuple(result)

@@ -24,14 +24,14 @@ OTHER: Final = "*"
 def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:
     """Return the checks that flag a metric of a cell, or the whole cell. "" without a flag."""
     names = (f"{metric}/", *wholes(metric), OTHER) if metric else ()
-    told = (guilty.get((*cell, name)) for name in names)
-    return next((ids for ids in told if ids is not None), guilty.get(cell, ""))
+    candidates = (guilty.get((*cell, name)) for name in names)
+    return next((ids for ids in candidates if ids is not None), guilty.get(cell, ""))
 
 
 def of_all(guilty: Guilty, cells: Collection[CellKey]) -> tuple[str, ...]:
     """Return the checks that flag every number of several cells. Empty for a single cell."""
-    told = [guilty.get((*cell, OTHER), guilty.get(cell, "")) for cell in cells]
-    return of_each(told) if len(told) > 1 else ()
+    texts = [guilty.get((*cell, OTHER), guilty.get(cell, "")) for cell in cells]
+    return of_each(texts) if len(texts) > 1 else ()
 
 
 def without(guilty: Guilty, checks: Collection[str]) -> Guilty:
@@ -46,9 +46,9 @@ def checks_of(ids: str) -> list[str]:
     return ids.split(", ") if ids else []
 
 
-def of_each(told: Sequence[str]) -> tuple[str, ...]:
+def of_each(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the checks that all texts name."""
-    first, *others = [checks_of(ids) for ids in told] or [[]]
+    first, *others = [checks_of(ids) for ids in texts] or [[]]
     return tuple(key for key in first if all(key in ids for ids in others))
 
 
@@ -70,14 +70,14 @@ def whole_of(metrics: Iterable[str]) -> str:
     return next((of for of in wholes(first) if all(of in wholes(other) for other in others)), "")
 
 
-def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
+def by_metric(flags: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
     """Return Guilty of (cell, check, the metric that the check flags alone or "")."""
     found: dict[CellKey, str] = {}
-    for cell, own in group_by(said, lambda s: s[0]).items():
-        metrics = {metric for *_, metric in own} - {""}
+    for cell, rows in group_by(flags, lambda s: s[0]).items():
+        metrics = {metric for *_, metric in rows} - {""}
         parts = {f"{whole}/" for metric in metrics for whole in wholes(metric)}
         for name in ("", *metrics, *parts, *([OTHER] if metrics else [])):
-            ids = (check for _, check, metric in own if _speaks_of(metric, name))
+            ids = (check for _, check, metric in rows if _speaks_of(metric, name))
             found[(*cell, name) if name else cell] = ", ".join(dict.fromkeys(ids))
     return found
 

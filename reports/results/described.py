@@ -10,12 +10,12 @@ from reports.text import format as fmt
 
 def abouts(results: Results) -> tuple[str, ...]:
     """Return the descriptions of the experiments without duplicates, and the completed sweeps of partial runs."""
-    told = (
+    descriptions = (
         " ".join(filter(None, (experiment.about.strip(), _part(experiment.text, experiment.path, results))))
         for experiment in results.experiments
         if experiment.about.strip()
     )
-    return tuple(dict.fromkeys(told))
+    return tuple(dict.fromkeys(descriptions))
 
 
 def _part(text: str, path: str, results: Results) -> str:

@@ -77,11 +77,11 @@ def cards(sessions: Sequence[Session]) -> list[str]:
     Sessions with a common card, directly or through other sessions, were on the same machine.
     """
     seen = [frozenset(str(session.facts.get("network_cards") or "").split()) for session in sessions]
-    whose: list[frozenset[str]] = []  # all cards of each machine
+    groups: list[frozenset[str]] = []  # all cards of each machine
     for own in filter(None, seen):
-        apart = [one for one in whose if not one & own]
-        whose = [*apart, own.union(*(one for one in whose if one & own))]
-    return [next((min(one) for one in whose if own & one), "") for own in seen]
+        apart = [one for one in groups if not one & own]
+        groups = [*apart, own.union(*(one for one in groups if one & own))]
+    return [next((min(one) for one in groups if own & one), "") for own in seen]
 
 
 def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Hardware]:

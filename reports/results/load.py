@@ -285,14 +285,14 @@ def _order(files: Iterable[str], sweeps: Iterable[str], levels: Levels) -> Order
     """Return the sort key that undoes the random order of runs: given files, first plan of sweeps, axes of cells."""
     file_at, sweep_at = ({name: i for i, name in enumerate(names)} for names in (files, sweeps))
 
-    kept: dict[int, tuple[Cell, list[LevelKey]]] = {}  # by the cell's id: most runs share theirs
+    cache: dict[int, tuple[Cell, list[LevelKey]]] = {}  # by the cell's id: most runs share theirs
 
     def key(run: Run) -> tuple[object, ...]:
-        cell, values = kept.get(id(run.cell), (None, []))
+        cell, values = cache.get(id(run.cell), (None, []))
         if cell is not run.cell:
             of = run.cell.sweep
             values = [levels.key(axis, value, of) for axis, value in run.cell.labels().items()]
-            kept[id(run.cell)] = run.cell, values
+            cache[id(run.cell)] = run.cell, values
         return file_at[run.file], sweep_at[run.cell.sweep], values, run.record.point_id, run.record.repeat
 
     return key

@@ -198,10 +198,10 @@ class Run:
 
         A run that counts, because disturbances are allowed, also has a cause.
         """
-        told = "; ".join(str(reason["text"]) for reason in self.record.counters.get("reasons", ()))
+        reasons = "; ".join(str(reason["text"]) for reason in self.record.counters.get("reasons", ()))
         if self.record.status == "disturbed":
-            return told or self.record.reason or "something else used the machine"
-        return told
+            return reasons or self.record.reason or "something else used the machine"
+        return reasons
 
     @property
     def is_too_short(self) -> bool:
@@ -213,8 +213,8 @@ class Run:
     @property
     def version(self) -> str:
         """The program's version from the output, else from the session. "" if unknown."""
-        said = self.parsed.facts.get("tool_version") if self.parsed else None
-        return str(said or self.program.get("version") or "")
+        printed_version = self.parsed.facts.get("tool_version") if self.parsed else None
+        return str(printed_version or self.program.get("version") or "")
 
     @property
     def stand_in(self) -> bool:
@@ -227,11 +227,13 @@ class Run:
         texts.
         """
         facts = self.parsed.facts if self.parsed else {}
-        said = {name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None}
+        output_options = {
+            name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None
+        }
         source = {"source": self.source} if self.source else {}
         own = self.cell.options
         texts = {axis: listed(of) for axis in self.cell.axes if isinstance(of := own.get(axis), Mapping)}
-        return {**said, **own, **texts, **self.cell.apart, **source}
+        return {**output_options, **own, **texts, **self.cell.apart, **source}
 
     def measured(self) -> Iterator[Measurement]:
         """Yield the measurements, typed. A run without a number yields no rows."""
@@ -509,7 +511,7 @@ def _is_other(axis: str, runs: Sequence[Run]) -> bool:
     """
     asked = ((run, run.cell.options.get(axis)) for run in {run.record.point_id: run for run in runs}.values())
     return any(
-        isinstance(value, str) and isinstance(said := row.labels.get(axis), str) and said != value
+        isinstance(value, str) and isinstance(label := row.labels.get(axis), str) and label != value
         for run, value in asked
         if axis in run.cell.axes
         for row in run.measured()

@@ -114,14 +114,14 @@ def overlapping(
         for name, own in group_by(sorted(spans), lambda span: span[0]).items()
         if (second := next((b for a, b in itertools.pairwise(own) if b[1] < a[2] - STEP), None))
     }
-    told = [
+    sentences = [
         f"{listed(own)} {'was' if len(own) == 1 else 'were'} booted at {at}, and an earlier boot of {'it' if len(own) == 1 else 'each'} ran on: "
         "several machines have this name, or a clock was wrong"
         for at, own in group_by(later, later.__getitem__).items()
     ]
-    rest = len(told) - _MOST_TOLD
+    rest = len(sentences) - _MOST_TOLD
     more = [f"and {fmt.plural(rest, 'more moment')} at which boots overlap"] if rest > 0 else []
-    return [*told[:_MOST_TOLD], *more]
+    return [*sentences[:_MOST_TOLD], *more]
 
 
 _MOST_TOLD: Final = 5

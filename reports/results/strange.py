@@ -61,17 +61,17 @@ def _of_run(file: ResultFile, record: RunRecord, cell: Cell) -> Iterator[str]:
     if record.status not in ("ok", "disturbed"):
         return
     try:
-        said = file.parsed_anew(record, cell)
+        result = file.parsed_anew(record, cell)
     except (ParseError, UserError):  # it is said to be unreadable
-        said = None
+        result = None
     try:
-        kept = file.parsed(record, cell)
+        stored_result = file.parsed(record, cell)
     except (ParseError, UserError):
-        kept = None
-    if kept is not None and (said is None or not _is_same(kept, said)):
+        stored_result = None
+    if stored_result is not None and (result is None or not _is_same(stored_result, result)):
         yield "its reading is not what its text says"
-    if said is not None:
-        yield from _of_numbers(said, signed=cell.tool == "command")
+    if result is not None:
+        yield from _of_numbers(result, signed=cell.tool == "command")
 
 
 def _is_same(a: Parsed, b: Parsed) -> bool:
@@ -86,8 +86,8 @@ def _is_same(a: Parsed, b: Parsed) -> bool:
     )
 
 
-def _of_numbers(said: Parsed, *, signed: bool) -> Iterator[str]:
-    for name, table in said.tables.items():
+def _of_numbers(parsed: Parsed, *, signed: bool) -> Iterator[str]:
+    for name, table in parsed.tables.items():
         for row in table.rows:
             for value in row:
                 if isinstance(value, int | float) and not isinstance(value, bool):

@@ -319,8 +319,8 @@ def _p_of_normal(u: Array, ordered: Array, n_a: int, n_b: int) -> Array:
     from scipy.special import ndtr
 
     n = n_a + n_b
-    alike = (ordered[:, :, None] == ordered[:, None, :]).sum(axis=2)  # of each value: how many are the same
-    ties = (alike**2 - 1).sum(axis=1)  # Σ t³ - t
+    counts = (ordered[:, :, None] == ordered[:, None, :]).sum(axis=2)  # of equal values, for each value
+    ties = (counts**2 - 1).sum(axis=1)  # Σ t³ - t
     sd = np.sqrt(n_a * n_b / 12 * (n + 1 - ties / (n * (n - 1))))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (n_a * n_b / 2 - u - 0.5) / sd  # of values that are all the same: -inf, p = 1

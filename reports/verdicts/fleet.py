@@ -175,7 +175,7 @@ def comparisons(metrics: Sequence[Metric]) -> float:
     """
     import numpy as np
 
-    alike: dict[tuple[tuple[str, int], ...], set[tuple[int, ...]]] = defaultdict(set)
+    groups: dict[tuple[tuple[str, int], ...], set[tuple[int, ...]]] = defaultdict(set)
     for metric in metrics:
         sign = 1.0 if metric.better == "lower" else -1.0
         sessions = tuple((name, i) for name, own in sorted(metric.values.items()) for i in range(len(own)))
@@ -183,9 +183,9 @@ def comparisons(metrics: Sequence[Metric]) -> float:
         ranks = [0] * len(sessions)
         for rank, i in enumerate(sorted(range(len(sessions)), key=values.__getitem__)):
             ranks[i] = rank
-        alike[sessions].add(tuple(ranks))
+        groups[sessions].add(tuple(ranks))
     total = 0.0
-    for sessions, rows in alike.items():
+    for sessions, rows in groups.items():
         m, n = len(rows), len(sessions)
         hosts = len({name for name, _ in sessions})
         if m > 1 and n > 2:
