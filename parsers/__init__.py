@@ -68,8 +68,8 @@ def taken(name: str) -> Taken:
     """Return the rules by which a tool's captured texts are imported. Raises UserError for an unknown parser."""
     from parsers.measurement import Taken
 
-    found: Taken = getattr(get_parser(name), "TAKEN", Taken())
-    return found
+    rules: Taken = getattr(get_parser(name), "TAKEN", Taken())
+    return rules
 
 
 def reads_stderr(name: str) -> bool:

@@ -105,7 +105,7 @@ def without_prefixes(text: str, *, labels: bool = True) -> str:
     """
     for _ in range(4):
         kinds = (kind for kind in _kinds(_probe(text)) if labels or kind is not _CONSTANT)
-        shorter = next((found for kind in kinds if (found := _stripped(text, kind)) is not None), None)
+        shorter = next((result for kind in kinds if (result := _stripped(text, kind)) is not None), None)
         if shorter is None:
             return text
         text = shorter
@@ -120,7 +120,7 @@ def hosts(text: str) -> dict[str, list[int]]:
     """
     if not has_prefix(text) and not _HOST.match(_probe(text)):
         return {}
-    found: dict[str, list[int]] = {}
+    lines_by_name: dict[str, list[int]] = {}
     above: list[int] = []
     others = count = 0
     for number, line in enumerate(without_prefixes(text, labels=False).split("\n")):
@@ -129,15 +129,16 @@ def hosts(text: str) -> dict[str, list[int]]:
         count += 1
         if match := _HOST.match(line):
             name = str(match[match.lastgroup or 0])
-            found.setdefault(f"rank {name}" if name.isdigit() else name, []).append(number)
-        elif found:
+            lines_by_name.setdefault(f"rank {name}" if name.isdigit() else name, []).append(number)
+        elif lines_by_name:
             others += 1
         else:
             above.append(number)
-    if len(found) < 2 or others > (1 - _MOST) * count or count < 3 * len(found):
+    if len(lines_by_name) < 2 or others > (1 - _MOST) * count or count < 3 * len(lines_by_name):
         return {}
     return {
-        name: [*(above if len(above) <= (1 - _MOST) * len(own) else ()), *own] for name, own in found.items()
+        name: [*(above if len(above) <= (1 - _MOST) * len(own) else ()), *own]
+        for name, own in lines_by_name.items()
     }
 
 
@@ -186,10 +187,10 @@ def without_json(text: str) -> str:
     if not _is_json_log(text) or has_too_many_values(text):
         return text
     try:
-        found = "\n".join(dict.fromkeys(block.rstrip("\n") for block in _blocks(json.loads(text))))
+        body = "\n".join(dict.fromkeys(block.rstrip("\n") for block in _blocks(json.loads(text))))
     except (ValueError, RecursionError):
-        found = _json_lines(text)
-    return f"{found}\n" if _DECIMAL.search(found) or len(_FIGURE.findall(found)) > 1 else text
+        body = _json_lines(text)
+    return f"{body}\n" if _DECIMAL.search(body) or len(_FIGURE.findall(body)) > 1 else text
 
 
 def without_mail(text: str) -> str:
@@ -274,8 +275,8 @@ def _line(value: object) -> str | None:
     r"""Return the line in a log object: {"log": "…\n", "stream": "stdout"}."""
     if not isinstance(value, dict):
         return None
-    found = [value[key] for key in _LINE_KEYS if isinstance(value.get(key), str)]
-    return str(found[0]).rstrip("\n") if len(found) == 1 else None
+    values = [value[key] for key in _LINE_KEYS if isinstance(value.get(key), str)]
+    return str(values[0]).rstrip("\n") if len(values) == 1 else None
 
 
 def _decoded(part: str) -> str:

@@ -112,8 +112,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
                 # The raw text is for patterns with text that cleaning removes (indentation, "> ").
                 words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
             else:
-                found = (value for document in documents for value in _walk(document, path(spec["json"])))
-                words = list(islice(found, MOST + 1))
+                numbers = (value for document in documents for value in _walk(document, path(spec["json"])))
+                words = list(islice(numbers, MOST + 1))
         left_s = max(0.001, left_s - (time.thread_time() - began))
         count += len(words)
         if count > MOST:
@@ -158,8 +158,8 @@ def _matches(pattern: str, text: str) -> list[str]:
     compiled = re.compile(pattern)
     group: str | int = "value" if "value" in compiled.groupindex else 1
     parts = [text] if _WHOLE_TEXT.search(pattern) else text.split("\n")
-    found = (match[group] for part in parts for match in compiled.finditer(part))
-    return list(islice((word for word in found if word is not None), MOST + 1))
+    matches = (match[group] for part in parts for match in compiled.finditer(part))
+    return list(islice((word for word in matches if word is not None), MOST + 1))
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def _decoded(text: str) -> list[object]:
         return [_DECODER.decode(text)]
     except ValueError:  # no JSON; or whole numbers with more digits than Python reads
         pass
-    found: list[object] = []
+    values: list[object] = []
     at = 0
     while match := _DOCUMENT.search(text, at):
         try:
@@ -227,8 +227,8 @@ def _decoded(text: str) -> list[object]:
         except ValueError:
             at = match.end() + 1
         else:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def _document(text: str, at: int) -> tuple[object, int]:

@@ -38,7 +38,7 @@ def mistakes(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if not metrics:
         what = "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`"
         return [("", "", what)]
-    return [(str(name), *found) for name, spec in metrics.items() for found in _wrong(str(name), spec)]
+    return [(str(name), *mistake) for name, spec in metrics.items() for mistake in _wrong(str(name), spec)]
 
 
 def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:

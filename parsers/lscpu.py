@@ -272,8 +272,8 @@ def _texts(body: str) -> list[_Machine]:
                 machine.cpu_row(row)
         elif mode == "caches" and re.match(r"L\d\w? ", line):
             machine.flags.add("unread")
-        elif found := _split_field(line, mode):
-            name, value, localised = found
+        elif field := _split_field(line, mode):
+            name, value, localised = field
             if name in _BEGINS and any(n == name for _, n, _ in machine.fields):
                 machines.append(machine := _Machine())
             if mode != "list" and name not in known:

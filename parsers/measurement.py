@@ -316,8 +316,8 @@ class Parsed:
                 _read.popleft()._once = None
         if read not in self._once:
             self._once[read] = read(self)
-        found: T = self._once[read]
-        return found
+        result: T = self._once[read]
+        return result
 
     def has(self, flag_id: str) -> bool:
         for flag in self.flags:  # noqa: SIM110 (asked dozens of times a run: a generator takes three times as long)

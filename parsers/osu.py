@@ -273,16 +273,16 @@ def _row(table: _Table, line: str, whole: bool) -> None:
     table.rows += [(operation, size, *figure) for figure in figures]
 
 
-def _tables(found: list[_Table]) -> dict[str, Table]:
+def _tables(tables: list[_Table]) -> dict[str, Table]:
     rows = [
         ((number, table.benchmark, operation, size, statistic), metric, value)
-        for number, table in enumerate(found)
+        for number, table in enumerate(tables)
         for operation, size, metric, statistic, value in table.rows
     ]
     keys = ("pairs", "window", "datatype", "creation", "synchronization", "buffers")
     about = [
         {"table": number, "benchmark": table.benchmark, "version": table.version, **table.about}
-        for number, table in enumerate(found)
+        for number, table in enumerate(tables)
     ]
     return {
         "measurements": measurements(LABELS, METRICS, rows),
@@ -290,10 +290,10 @@ def _tables(found: list[_Table]) -> dict[str, Table]:
     }
 
 
-def _flags(found: list[_Table], aborted: str) -> Iterator[Flag]:
+def _flags(tables: list[_Table], aborted: str) -> Iterator[Flag]:
     if aborted:
         yield Flag("aborted", f"the run was aborted: {aborted}")
-    for table in found:
+    for table in tables:
         what = table.benchmark or "a table"
         if table.failed:
             sizes = ", ".join(str(size) for size in table.failed)
@@ -308,7 +308,7 @@ def _flags(found: list[_Table], aborted: str) -> Iterator[Flag]:
             yield Flag("empty_table", f"{what}: no row")
 
 
-def _facts(found: list[_Table]) -> dict[str, Scalar]:
-    versions = {table.version for table in found}
+def _facts(tables: list[_Table]) -> dict[str, Scalar]:
+    versions = {table.version for table in tables}
     version = {"tool_version": versions.pop()} if len(versions) == 1 and None not in versions else {}
     return {"program": "OSU micro-benchmarks", **version}

@@ -162,15 +162,15 @@ def cells(
     rows, _ = _lines(text, columns)
     picks = list({tuple(sorted(c.pick.items())): c.pick for c in columns if c.kind == "metric"}.values())
     above = _above(text, rows, columns, tool, heading_of)
-    found: dict[tuple[int, int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
+    places_by_cell: dict[tuple[int, int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
     for number_of_pick in range(len(picks)):
         for index, row in enumerate(rows):
             cells = zip(columns, row.words, strict=True)
             options = tuple((c.name, _option(w)) for c, w in cells if c.kind == "option")
-            found.setdefault((above[index].table, number_of_pick, options), []).append(index)
+            places_by_cell.setdefault((above[index].table, number_of_pick, options), []).append(index)
     rivals = [other for other in beside if len(other) == len(columns)]
     out = []
-    for (table, number_of_pick, options), places in found.items():
+    for (table, number_of_pick, options), places in places_by_cell.items():
         pick, about = picks[number_of_pick], above[places[0]]
         if any(_fits(about.head, other) > _fits(about.head, columns) for other in rivals):
             continue

@@ -159,8 +159,8 @@ def by_host(data: bytes) -> dict[str, bytes]:
     text = "" if b"\0" in data[:200] or data.startswith(b"{") else data.decode("latin-1")
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
-    lines = re.findall(rb"[^\n]*\n|[^\n]+\Z", data) if (found := hosts(text)) else []
-    return {name: b"".join(lines[number] for number in numbers) for name, numbers in found.items()}
+    lines = re.findall(rb"[^\n]*\n|[^\n]+\Z", data) if (numbers_by_host := hosts(text)) else []
+    return {name: b"".join(lines[number] for number in numbers) for name, numbers in numbers_by_host.items()}
 
 
 def having(words: str) -> Callable[[str], bool]:

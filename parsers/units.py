@@ -95,8 +95,8 @@ def size_text(value: float) -> str:
 
 def share_of(text: str) -> float | None:
     """Return a percentage as a share: `3%`, `3 %` and `3` are 0.03. None unless the value is above 0 and below 100."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%?", text.strip())
-    share = float(found[1]) / 100 if found else 0.0
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%?", text.strip())
+    share = float(match[1]) / 100 if match else 0.0
     return share if 0 < share < 1 else None
 
 

@@ -305,7 +305,7 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
         for index, job in enumerate(report.jobs):
             if job.is_sum:
                 more["groups"] += [
-                    found for row in job.rows for found in _group_row(number, None, job.name, row)
+                    result for row in job.rows for result in _group_row(number, None, job.name, row)
                 ]
                 continue
             key, name = (number, index), job.name or None

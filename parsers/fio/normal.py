@@ -230,10 +230,10 @@ class _Reader:
         elif line.lstrip().startswith("|"):
             if self.list:
                 direction, metric, factor = self.list
-                found = _PERCENTILE.findall(line)
-                self._check(line, "=[", len(found))
+                pairs = _PERCENTILE.findall(line)
+                self._check(line, "=[", len(pairs))
                 rows += [
-                    (direction, which, metric, int(v) * factor) for k, v in found if (which := percentile(k))
+                    (direction, which, metric, int(v) * factor) for k, v in pairs if (which := percentile(k))
                 ]
         elif match := _NEW.match(line):
             self.decimal = "i" not in match[3].partition("b")[0] and "i" in match[4]
@@ -255,10 +255,10 @@ class _Reader:
         elif match := _IOPS.match(line):
             self._statistics(job, self.direction, "iops", line[match.end() :], 1)
         elif match := _SHARES.match(line):
-            found = _SHARE.findall(line[match.end() :])
-            self._check(line, "%", len(found))
+            shares = _SHARE.findall(line[match.end() :])
+            self._check(line, "%", len(shares))
             finer = match[1] != "nsec" and ("IOPS" in line or match[1] != "usec" or self._nanoseconds())
-            for upper, share in found:
+            for upper, share in shares:
                 if (edges := share_edges(upper, match[1], finer)) and float(share):
                     job.shares.append((*edges, float(share) / 100))
         elif match := _CPU.match(line):
@@ -351,11 +351,11 @@ class _Reader:
                 self.report.unread.append(f"{direction}: {metric} of {figures}")
 
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
-        found = _PAIR.findall(text)
-        pairs = dict(self._whole(found, r"samples|avg|stdev" if "nan" in text else r"samples"))
+        matches = _PAIR.findall(text)
+        pairs = dict(self._whole(matches, r"samples|avg|stdev" if "nan" in text else r"samples"))
         values = {key: plain(value) for key, value in pairs.items()}
         samples = values.get("samples")
-        if ("***" not in text and text.count("=") > len(found)) or None in values.values():
+        if ("***" not in text and text.count("=") > len(matches)) or None in values.values():
             self.report.unread.append(f"{metric}: {text}")
         for theirs, ours in _STATISTICS.items():
             value = values.get(theirs)
@@ -418,16 +418,16 @@ class _Reader:
 
 def _options(match: re.Match[str]) -> dict[str, str]:
     """Return rw, bs, ioengine and iodepth of `rr: (g=0): rw=randread, bs=…, ioengine=psync, iodepth=1`."""
-    found = {"rw": match["rw"]}
+    options = {"rw": match["rw"]}
     sizes, _, rest = match["rest"].partition(", ioengine=")
     if sizes.startswith("bs="):
         ranges = [part.removeprefix("bs=") for part in re.split(r"[/,] ?", re.sub(r"\([RWT]\) ", "", sizes))]
         lows_highs = {edge for part in ranges for edge in part.split("-")}
-        found["bs"] = lows_highs.pop() if len(lows_highs) == 1 else sizes.removeprefix("bs=")
+        options["bs"] = lows_highs.pop() if len(lows_highs) == 1 else sizes.removeprefix("bs=")
     engine = re.match(r"(\S+?), iodepth=(\d+)(?:\s.*)?$", rest)
     if engine:
-        found["ioengine"], found["iodepth"] = engine[1], engine[2]
-    return found
+        options["ioengine"], options["iodepth"] = engine[1], engine[2]
+    return options
 
 
 def _disk(name: str, text: str) -> Disk:

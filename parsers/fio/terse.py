@@ -99,9 +99,9 @@ def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
     for unit, edges in (("usec", _US), ("msec", _MS)):
         for upper, share in zip(edges, take.values(len(edges)), strict=True):
             # Terse has no table for nanoseconds: what took less is in the first bucket of µs.
-            found = share_edges(upper, unit, unit == "msec")
-            if 0 < share <= 100 and found:  # not nan, which fio prints where nothing was counted
-                job.shares.append((*found, share / 100))
+            bounds = share_edges(upper, unit, unit == "msec")
+            if 0 < share <= 100 and bounds:  # not nan, which fio prints where nothing was counted
+                job.shares.append((*bounds, share / 100))
     if not any(metric in ("io_bytes", "total_ios") for _, _, metric, _ in job.rows):
         job.rows, job.shares = [], []
     _rest(job, take, known)

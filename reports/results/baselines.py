@@ -117,8 +117,10 @@ def load(name: str) -> Baseline:
     for path in files:
         try:
             with open_result(path) as result:
-                found = result.sessions()
-                sessions |= {(path.name, s.session): Machine(file=path.name, session=s) for s in found}
+                stored_sessions = result.sessions()
+                sessions |= {
+                    (path.name, s.session): Machine(file=path.name, session=s) for s in stored_sessions
+                }
         except (UserError, Damaged) as error:
             hint = f"delete that file, or `pinsweep baseline remove {name}`"
             raise UserError(error.place, error.cause, hint) from error

@@ -26,7 +26,7 @@ def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
     Cells of one text differ in the axes, and in the choices of the tool. Cells of an edited text, of a sweep that began
     again, or with equal labels may differ in any option and in the place.
     """
-    found: dict[str, Cell] = {}
+    result: dict[str, Cell] = {}
     for group in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
         same = [one.cell for one in group]
         labels = {canonical_json(p.labels()) for p in same}
@@ -47,8 +47,8 @@ def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
             apart = {name: cell_settings[name] for name in new if name in cell_settings and name != "place"}
             if AS_NEW in new:
                 apart.setdefault(AS_NEW, "no")
-            found[cell.point_id] = dataclasses.replace(cell, axes=(*cell.axes, *new), apart=apart)
-    return found
+            result[cell.point_id] = dataclasses.replace(cell, axes=(*cell.axes, *new), apart=apart)
+    return result
 
 
 def _values(settings: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
@@ -101,7 +101,7 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
     rank = {point_id: n for n, point_id in enumerate(order)}
     fixed.sort(key=lambda own: rank[own[0].record.point_id])
     moved = {name for name, same in group_by(fixed, _named).items() if len({c[0].placed for c in same}) > 1}
-    found: dict[int, Run] = {}
+    new_runs: dict[int, Run] = {}
     aliases = []
     for first, *others in group_by(fixed, lambda own: _start(own[0])).values():
         repeats = max(run.record.repeat for run in first)
@@ -122,9 +122,9 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
                     repeat=repeats + run.record.repeat,
                     placement=placement,
                 )
-                found[id(run)] = dataclasses.replace(run, cell=cell, record=record)
+                new_runs[id(run)] = dataclasses.replace(run, cell=cell, record=record)
             repeats += max(run.record.repeat for run in own)
-    return [found.get(id(run), run) for run in runs], aliases
+    return [new_runs.get(id(run), run) for run in runs], aliases
 
 
 def _named(own: Sequence[Run]) -> object:

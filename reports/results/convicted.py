@@ -72,14 +72,14 @@ def whole_of(metrics: Iterable[str]) -> str:
 
 def by_metric(flags: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
     """Return Guilty of (cell, check, the metric that the check flags alone or "")."""
-    found: dict[CellKey, str] = {}
+    result: dict[CellKey, str] = {}
     for cell, rows in group_by(flags, lambda s: s[0]).items():
         metrics = {metric for *_, metric in rows} - {""}
         parts = {f"{whole}/" for metric in metrics for whole in wholes(metric)}
         for name in ("", *metrics, *parts, *([OTHER] if metrics else [])):
             ids = (check for _, check, metric in rows if _speaks_of(metric, name))
-            found[(*cell, name) if name else cell] = ", ".join(dict.fromkeys(ids))
-    return found
+            result[(*cell, name) if name else cell] = ", ".join(dict.fromkeys(ids))
+    return result
 
 
 def _speaks_of(metric: str, name: str) -> bool:

@@ -135,13 +135,13 @@ def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tupl
 
     The files are read again. Raises UserError for a missing file, Damaged for a damaged file.
     """
-    found = {}
+    outputs = {}
     for file, own in group_by(runs, lambda run: run.file).items():
         with open_result(results.paths[file], known=True) as result:
             for run in own:
                 out, err = (_text(result, run.record, stream, limit) for stream in ("stdout", "stderr"))
-                found[run] = out, err
-    return found
+                outputs[run] = out, err
+    return outputs
 
 
 def _files(named: Iterable[tuple[Path, str]], unreadable: list[tuple[str, str]] | None) -> Iterator[_File]:
@@ -244,12 +244,12 @@ def _chosen(runs: Iterable[Run], include: Include) -> dict[str, dict[tuple[str, 
     Invalid runs count only in a cell without valid runs.
     """
     by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
-    found: dict[str, dict[tuple[str, str, int], Run]] = {}
+    slots_by_tool: dict[str, dict[tuple[str, str, int], Run]] = {}
     for tool, same in by_tool.items():
         for cell in group_by(same, _cell).values():
             valid = [run for run in cell if not run.void] or cell
-            found.setdefault(tool, {}).update({run.slot: run for run in _counting(valid, include)})
-    return {tool: by_slot for tool, by_slot in found.items() if by_slot}
+            slots_by_tool.setdefault(tool, {}).update({run.slot: run for run in _counting(valid, include)})
+    return {tool: by_slot for tool, by_slot in slots_by_tool.items() if by_slot}
 
 
 _AS_QUIET: Final = 2.0
@@ -302,13 +302,13 @@ def _ordered(
     chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], order: Order
 ) -> dict[str, tuple[Run, ...]]:
     """Return the runs in order. The tools have the order in which the sweeps were first planned, in any file."""
-    found = {tool: tuple(sorted(by_key.values(), key=order)) for tool, by_key in chosen.items()}
+    result = {tool: tuple(sorted(by_key.values(), key=order)) for tool, by_key in chosen.items()}
 
     def planned(of: tuple[str, tuple[Run, ...]]) -> int:
         of_sweeps = {run.cell.sweep: run for run in of[1]}.values()
         return min(int(order(run)[1]) for run in of_sweeps)
 
-    return dict(sorted(found.items(), key=planned))
+    return dict(sorted(result.items(), key=planned))
 
 
 def _with_sources(runs: Sequence[Run]) -> list[Run]:

@@ -341,8 +341,8 @@ class Results:
 
     def by_sweep(self, runs: Iterable[Run]) -> dict[str, list[Run]]:
         """Return runs by sweep. The sweeps have the order of the first plan, for any order of the runs."""
-        found = group_by(runs, lambda run: run.cell.sweep)
-        return dict(sorted(found.items(), key=lambda of: int(self._order(of[1][0])[1])))
+        runs_by_sweep = group_by(runs, lambda run: run.cell.sweep)
+        return dict(sorted(runs_by_sweep.items(), key=lambda of: int(self._order(of[1][0])[1])))
 
     def good(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count, one per cell and repeat."""
@@ -491,7 +491,7 @@ def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
     part.
     """
     named: dict[tuple[str, int], frozenset[str]] = {}
-    found = {}
+    names = {}
     for run in runs:
         if run.record.capture is None:
             continue
@@ -501,8 +501,8 @@ def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
         text = own = run.record.capture.file
         while text not in named[at] and text:
             text = text.rpartition(", ")[0]
-        found[run] = text or own
-    return found
+        names[run] = text or own
+    return names
 
 
 def _is_other(axis: str, runs: Sequence[Run]) -> bool:
@@ -530,7 +530,7 @@ def _varying(runs: Sequence[Run]) -> list[str]:
     values = {name: [own.get(name) for own in options] for name in names}
     plain = {n: v for n, v in values.items() if not any(isinstance(one, Mapping) for one in v)}
     axes = {axis for run in runs for axis in run.cell.axes}
-    return [name for name, found in plain.items() if name in axes or len(set(found)) > 1]
+    return [name for name, values in plain.items() if name in axes or len(set(values)) > 1]
 
 
 def excerpt(text: str, limit: int) -> str:

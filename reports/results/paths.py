@@ -24,7 +24,7 @@ def result_files(names: Iterable[str | Path]) -> list[Path]:
     (the file may be damaged). Other files and hidden files are left out. A named file is not opened. Raises UserError
     for a folder or a glob without files.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in names:
         text = os.fspath(name)
         if Path(text).is_dir():
@@ -38,8 +38,8 @@ def result_files(names: Iterable[str | Path]) -> list[Path]:
         if not paths:
             raise UserError(text, problem, _hint(Path(text)))
         for path in paths:  # a link that leads to itself is for the one who opens it, too
-            found.setdefault(os.path.realpath(path), path)
-    return list(found.values())
+            files.setdefault(os.path.realpath(path), path)
+    return list(files.values())
 
 
 def _hint(path: Path) -> str:

@@ -52,7 +52,7 @@ def second(at: float) -> str:
 
 def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
     """Return the times of the sessions, earliest first. A session without a recorded boot is separate evidence."""
-    found: dict[SessionKey, When] = {}
+    result: dict[SessionKey, When] = {}
     for own in group_by(machines, _boot).values():
         clocks = _clocks([machine.session for machine in own])
         at = {_key(machine): clock for machine, clock in zip(own, clocks, strict=True)}
@@ -60,8 +60,8 @@ def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
         for key in sorted(at, key=lambda key: (at[key][0], key)):
             if first is None or at[key][0] - at[first][0] > HOUR:
                 first = key
-            found[key] = When(at=at[key][0], evidence=first, stepped=at[key][1])
-    return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+            result[key] = When(at=at[key][0], evidence=first, stepped=at[key][1])
+    return dict(sorted(result.items(), key=lambda item: (item[1].at, item[0])))
 
 
 def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
@@ -153,15 +153,15 @@ def _clocks(sessions: Sequence[Session]) -> list[tuple[float, str]]:
 
     # the most common boot time. Of two times the later session's, because clocks are corrected
     best = max(known.values(), key=lambda k: (sum(agree(k, o) for o in known.values()), k[0]), default=None)
-    found = []
+    times = []
     for i, session in enumerate(sessions):
         at, stepped = _alone(session)
         if best is not None and i in known and not agree(known[i], best):
             off = known[i][1] - best[1]
             at = best[1] + known[i][0]
             stepped = f"its clock was {fmt.seconds(abs(off))} {'ahead of' if off > 0 else 'behind'} that of other sessions of the same boot"
-        found.append((at, stepped))
-    return found
+        times.append((at, stepped))
+    return times
 
 
 def _alone(session: Session) -> tuple[float, str]:

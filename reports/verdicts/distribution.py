@@ -83,21 +83,21 @@ def judge_shapes(cells: Iterable[Shapes], *, seed: int = 1) -> tuple[ShapeDecisi
     """
     import numpy as np
 
-    found = [
+    decisions = [
         _judged(Shapes(key=c.key, a=tuple(filter(_any, c.a)), b=tuple(filter(_any, c.b))), seed)
         for c in cells
         if any(map(_any, c.a)) and any(map(_any, c.b))
     ]
-    q = iter(false_discovery(np.array([one.p for one in found if one.p is not None])).tolist())
-    return tuple(one if one.p is None else replace(one, q=next(q)) for one in found)
+    q = iter(false_discovery(np.array([one.p for one in decisions if one.p is not None])).tolist())
+    return tuple(one if one.p is None else replace(one, q=next(q)) for one in decisions)
 
 
 def _judged(cell: Shapes, seed: int) -> ShapeDecision:
     runs = [*map(_columns, (*cell.a, *cell.b))]
     grid = _grid(runs)
     distance, p, least = _exchange(*grid, len(cell.a), seed)
-    found = () if by_chance(p, least) else _modes(runs, *grid, len(cell.a))
-    return ShapeDecision(key=cell.key, distance=distance, p=p, q=None, least_p=least, modes=found)
+    peaks = () if by_chance(p, least) else _modes(runs, *grid, len(cell.a))
+    return ShapeDecision(key=cell.key, distance=distance, p=p, q=None, least_p=least, modes=peaks)
 
 
 def by_chance(p: float | None, least_p: float | None) -> bool:
@@ -112,8 +112,8 @@ def _seen(middles: Array, counts: Array, n_a: int) -> float:
     """Return the observed distance of the sides: the first runs against the others."""
     import numpy as np
 
-    found = float(_distances(middles, counts, np.arange(len(counts))[None, :] < n_a)[0])
-    return found if found > _NOTHING else 0.0
+    distance = float(_distances(middles, counts, np.arange(len(counts))[None, :] < n_a)[0])
+    return distance if distance > _NOTHING else 0.0
 
 
 def _any(run: Sequence[Bucket]) -> bool:
@@ -210,14 +210,14 @@ def _modes(runs: Sequence[_Columns], middles: Array, counts: Array, n_a: int) ->
     for columns in runs:
         for low, high, n in zip(*(column.tolist() for column in columns), strict=True):
             together[low, high] = together.get((low, high), 0) + int(n)
-    found = modes([Bucket(*ends, n) for ends, n in together.items()])
+    peaks = modes([Bucket(*ends, n) for ends, n in together.items()])
     lows, highs = (
-        np.searchsorted(middles, ends) for ends in ([m.low for m in found], [m.high for m in found])
+        np.searchsorted(middles, ends) for ends in ([m.low for m in peaks], [m.high for m in peaks])
     )
     below = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
     shares = (below[:, highs] - below[:, lows]) / below[:, -1:]
     of_a, of_b = (np.median(own, axis=0).tolist() for own in np.split(shares, [n_a]))
     return tuple(
         ModeShares(at=mode.at, low=mode.low, high=mode.high, a=a, b=b)
-        for mode, a, b in zip(found, of_a, of_b, strict=True)
+        for mode, a, b in zip(peaks, of_a, of_b, strict=True)
     )

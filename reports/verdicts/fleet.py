@@ -421,7 +421,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
     sessions = {name: _sessions([z for z, _ in of_host[name]]) for name in means}
     noise, df = scatter(sessions.values())
     beyond = max(EVERYWHERE_Z, _beyond(FALSE_EVERYWHERE / len(means), len(means), df))
-    found = []
+    hosts = []
     for name, mean in means.items():
         seen = of_host[name]
         spread = max(between, noise * _of_median(len(sessions[name])))
@@ -429,7 +429,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
         worse = [fmean(session) for session in zip(*same, strict=True)]
         most = median(median(z) * s for z, s in seen)  # a few outlier numbers are not everywhere
         if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least and most > least / 2:
-            found.append(
+            hosts.append(
                 Everywhere(
                     name=name,
                     z=(mean - middle) / spread,
@@ -438,7 +438,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
                     sessions=median_low(len(z) for z, _ in seen),
                 )
             )
-    return tuple(sorted(found, key=lambda e: -e.z))
+    return tuple(sorted(hosts, key=lambda e: -e.z))
 
 
 def _sessions(numbers: Sequence[Sequence[float]]) -> list[float]:

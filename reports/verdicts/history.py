@@ -78,8 +78,8 @@ def _cuts(values: Sequence[float]) -> list[int]:
     import numpy as np
 
     detector = _kernel_cpd()(kernel="rbf", min_size=SHORTEST)
-    found = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=PENALTY)
-    return [int(end) for end in found[:-1]]  # ruptures hands out numpy's integers, and the end as the last
+    ends = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=PENALTY)
+    return [int(end) for end in ends[:-1]]  # ruptures hands out numpy's integers, and the end as the last
 
 
 def _hidden_cuts(values: Sequence[float]) -> list[int]:
@@ -151,11 +151,11 @@ def _gaps(values: Sequence[float]) -> Iterable[float]:
 def _medians(values: Sequence[float]) -> list[float]:
     """Return the running median up to each value, without sorting again."""
     ordered: list[float] = []
-    found = []
+    result = []
     for n, value in enumerate(values, 1):
         bisect.insort(ordered, value)
-        found.append((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
-    return found
+        result.append((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
+    return result
 
 
 UNSEEN = 4.0
