@@ -100,8 +100,7 @@ class SweepProgress:
                     say(f"  {flag.text}", fg="yellow", err=True)
                     self._notes.add(note)
         elif record.status == "disturbed":
-            retry = ", will retry" if event.repeated else ""
-            say(f"{head}disturbed{retry}: {record.reason.partition('; ')[0]}", fg="yellow", err=True)
+            say(f"{head}disturbed: {record.reason.partition('; ')[0]}", fg="yellow", err=True)
         else:
             say(f"{head}{record.status}: {record.reason}", fg="red", err=True)
         self._warn(event)
@@ -112,7 +111,9 @@ class SweepProgress:
             return
         self._disturbed = self._disturbed + 1 if event.repeated else None
         if self._disturbed == _MANY_DISTURBED:
-            text = f"warning: all {_MANY_DISTURBED} runs so far were disturbed. Stop other programs, or use --allow-disturbed."
+            text = (
+                f"warning: all {_MANY_DISTURBED} runs so far were disturbed. Stop other programs if you can."
+            )
             say(text, fg="yellow", err=True)
             self._disturbed = None
 

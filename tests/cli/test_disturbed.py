@@ -264,7 +264,7 @@ def test_disturbed_runs_are_repeated_at_the_end_in_their_order(
         (1, 1, "ok"), (2, 1, "disturbed"), (3, 1, "ok"), (4, 1, "disturbed"), (2, 2, "disturbed"), (4, 2, "ok"), (2, 3, "ok"),
     ]  # fmt: skip
     assert done.returncode == 0
-    assert f"[2/4] e  place=pu {CPUS[0]}  disturbed, will retry: other processes" in done.stderr
+    assert f"[2/4] e  place=pu {CPUS[0]}  disturbed: other processes" in done.stderr
     assert "[7/7] " in done.stderr
     assert "4 ok, 3 retried" in done.stderr
 
