@@ -39,9 +39,7 @@ def calls(*words: str) -> Counter[str]:
         pinsweep(*words)
     finally:
         sys.setprofile(None)
-    inside = (
-        Path(file) for file, _, name in functions if not name.startswith("<") and file.startswith(str(ROOT))
-    )
+    inside = (Path(file) for file, _, name in functions if not name.startswith("<") and file.startswith(str(ROOT)))
     parts = (path.relative_to(ROOT) for path in inside)
     return Counter(str(path) for path in parts if path.parts[0] in PRODUCT)
 

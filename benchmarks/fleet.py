@@ -68,10 +68,7 @@ def session(pool: Path, out: Path, host: Host, *, runs: int, chance: random.Rand
         db.execute("UPDATE reading SET version = 0")
         for point_id, sweep, tool in db.execute("SELECT point_id, sweep, tool FROM point").fetchall():
             good = [
-                r[0]
-                for r in db.execute(
-                    "SELECT run_id FROM run WHERE point_id = ? AND status = 'ok'", (point_id,)
-                )
+                r[0] for r in db.execute("SELECT run_id FROM run WHERE point_id = ? AND status = 'ok'", (point_id,))
             ]
             kept = chance.sample(good, runs)
             marks = ",".join("?" * len(kept))
@@ -155,15 +152,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.keep if options.keep and seed == 0 else Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            files = [
-                session(options.pool, folder / f"{n.name}.db", n, runs=options.runs, chance=chance)
-                for n in hosts
-            ]
+            files = [session(options.pool, folder / f"{n.name}.db", n, runs=options.runs, chance=chance) for n in hosts]
             wanted = judge(load(files)).rerun
             files += [
-                session(
-                    options.pool, folder / f"{n.name}-again{i + 1}.db", n, runs=options.runs, chance=chance
-                )
+                session(options.pool, folder / f"{n.name}-again{i + 1}.db", n, runs=options.runs, chance=chance)
                 for n in hosts
                 if n.name in wanted
                 for i in range(options.again)
@@ -176,9 +168,7 @@ def main() -> None:
         suspicious += len(wanted)
         exact += accused == set(slow)
     good = options.seeds * (options.nodes - len(faults))
-    print(
-        f"{options.seeds} fleets of {options.nodes} synthesised hosts, {options.runs} runs of a cell in a session"
-    )
+    print(f"{options.seeds} fleets of {options.nodes} synthesised hosts, {options.runs} runs of a cell in a session")
     print(f"  {len(faults)} slow in {options.sweep or 'everything'}; {suspicious / options.seeds:.1f} hosts a fleet measured {options.again} more times")  # fmt: skip
     for worse, n in found.items():
         print(f"  {worse:.0%} slower: found in {n} of {options.seeds}")

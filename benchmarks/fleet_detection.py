@@ -96,9 +96,7 @@ def sound(fleets: int) -> Iterator[dict[str, object]]:
             for sessions in (1, 2, 3):
                 of = Fleet(hosts, noise, sessions, past=5 if hosts < 8 else 0)
                 rng = np.random.default_rng(SEED)
-                told = [
-                    Counter(statuses(of.draw(rng).tolist(), of.baseline(rng)).values()) for _ in range(fleets)
-                ]
+                told = [Counter(statuses(of.draw(rng).tolist(), of.baseline(rng)).values()) for _ in range(fleets)]
                 yield {
                     "hosts": hosts, "noise": noise, "sessions": sessions, "fleets": fleets,
                     "accusing": sum(any(t[word] for word in ACCUSED) for t in told),
@@ -142,9 +140,7 @@ def again(fleets: int) -> Iterator[dict[str, object]]:
             for _ in range(fleets):
                 own = slowed(of.own(rng), worse, numbers)
                 first, more = own * of.draw(rng), own * of.draw(rng, 2)
-                looked = {
-                    h for h, s in statuses(first.tolist(), of.baseline(rng)).items() if s == "suspicious"
-                }
+                looked = {h for h, s in statuses(first.tolist(), of.baseline(rng)).items() if s == "suspicious"}
                 values = [
                     [[*row[h], *(more[i, h] if f"{h:03}" in looked else ())] for h in range(of.hosts)]
                     for i, row in enumerate(first)
@@ -166,11 +162,7 @@ def modules(fleets: int) -> Iterator[dict[str, object]]:
             for _ in range(fleets):
                 installed = np.full(rng.integers(8, 60), count * gib, dtype=float)
                 installed[0] -= gib
-                kept = (
-                    0.016 * installed
-                    + rng.choice([1.0, 2.0])
-                    + rng.choice([0.0, 0.25, 0.5, 1.0], installed.size)
-                )
+                kept = 0.016 * installed + rng.choice([1.0, 2.0]) + rng.choice([0.0, 0.25, 0.5, 1.0], installed.size)
                 texts = sizes(((installed - kept) * 2**30).tolist())
                 apart += texts[0] not in texts[1:]
                 split += len(set(texts[1:])) > 1

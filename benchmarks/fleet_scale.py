@@ -29,9 +29,7 @@ from turns import start
 
 FIGURE = re.compile(r'(?<![\w."-])\d+\.\d+(?![\w."])|(?<=" : )\d{3,}(?=[,\n])')
 """Figures: with a decimal point, or an integer of fio's JSON; no words, versions and names of quantiles."""
-SET = re.compile(
-    r'^(?: *#.*|.*=.*|.*pinsweep.*| *"(?:timestamp|fio version|job_start|histogram).*)$', re.MULTILINE
-)
+SET = re.compile(r'^(?: *#.*|.*=.*|.*pinsweep.*| *"(?:timestamp|fio version|job_start|histogram).*)$', re.MULTILINE)
 """Lines of settings."""
 
 

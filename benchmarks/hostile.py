@@ -157,9 +157,7 @@ def nested(db: sqlite3.Connection) -> None:
 def facts(db: sqlite3.Connection) -> None:
     """190 000 facts of a machine"""
     known = json.loads(db.execute("SELECT facts FROM session").fetchone()[0])
-    db.execute(
-        "UPDATE session SET facts = ?", (json.dumps({**known, **{f"f{n}": n for n in range(190_000)}}),)
-    )
+    db.execute("UPDATE session SET facts = ?", (json.dumps({**known, **{f"f{n}": n for n in range(190_000)}}),))
 
 
 def counters(db: sqlite3.Connection) -> None:
@@ -189,9 +187,7 @@ def nothing(db: sqlite3.Connection) -> None:
 
 def _print(db: sqlite3.Connection, sweep: str, text: str) -> None:
     """Let the first run of a sweep have printed a text."""
-    (run,) = db.execute(
-        "SELECT min(run_id) FROM run JOIN point USING (point_id) WHERE sweep = ?", (sweep,)
-    ).fetchone()
+    (run,) = db.execute("SELECT min(run_id) FROM run JOIN point USING (point_id) WHERE sweep = ?", (sweep,)).fetchone()
     size = len(text.encode())
     changed = "UPDATE output SET zlib = packed(?), size_bytes = ? WHERE run_id = ? AND stream = 'stdout'"
     db.execute(changed, (text, size, run))
@@ -235,9 +231,7 @@ def environment() -> dict[str, str]:
 def measured(words: Sequence[str], folder: Path) -> Cost:
     """Do it as a process of its own."""
     with tempfile.TemporaryFile() as printed:
-        process = subprocess.Popen(
-            [*PINSWEEP, *words], cwd=folder, env=environment(), stdout=printed, stderr=printed
-        )
+        process = subprocess.Popen([*PINSWEEP, *words], cwd=folder, env=environment(), stdout=printed, stderr=printed)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         printed.seek(0)

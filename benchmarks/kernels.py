@@ -51,18 +51,14 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument(
-        "--stream-c", type=Path, help="the official stream.c; compiled with the kernels' own flags"
-    )
+    words.add_argument("--stream-c", type=Path, help="the official stream.c; compiled with the kernels' own flags")
     words.add_argument("--multichase", help="the program multichase")
     words.add_argument("--turns", type=int, default=9)
     words.add_argument("--array-size", type=int, default=50_000_000, help="doubles in one array (50 million)")
     words.add_argument("--chase", default="1g", help="footprint of the latency chase (1g)")
     words.add_argument("--only", nargs="*", choices=("stream", "likwid", "stress-ng", "multichase", "mlc"))
     words.add_argument("--json", type=Path, help="write figures and samples there")
-    words.add_argument(
-        "--strict", action="store_true", help="fail if others used more than 1 %% of the machine"
-    )
+    words.add_argument("--strict", action="store_true", help="fail if others used more than 1 %% of the machine")
     return words.parse_args()
 
 
@@ -136,9 +132,7 @@ def _likwid(options: argparse.Namespace, cpus: list[int]) -> list[Pair]:
 
         read = _figure(figure, r"^MByte/s:\s+([\d.]+)")
 
-        return Side(
-            name=f"likwid-bench {name}", argv=[program, "-t", name, "-w", f"N:{size}:{len(cpus)}"], read=read
-        )
+        return Side(name=f"likwid-bench {name}", argv=[program, "-t", name, "-w", f"N:{size}:{len(cpus)}"], read=read)
 
     cached = _ours_stream(options, "cached", len(cpus))
     kib = 8 * options.array_size // len(cpus) // 1024
@@ -166,9 +160,7 @@ def _stress_ng(options: argparse.Namespace, threads: int) -> list[Pair]:
         return {"all loops": moved / sum(float(average) for _, average in rows)} if rows else {}
 
     def rate(text: str, _: Mapping[str, float]) -> dict[str, float]:
-        found = re.findall(
-            r"([\d.]+) memory (?:read|write) rate \(MB per sec\)", text
-        )  # means over the instances
+        found = re.findall(r"([\d.]+) memory (?:read|write) rate \(MB per sec\)", text)  # means over the instances
         return {"all loops": threads * sum(map(float, found))} if len(found) == 2 else {}
 
     cache_kib = 8 * options.array_size // threads // 4 // 1024  # its arrays are four times that
@@ -242,9 +234,7 @@ def _mlc() -> list[Pair]:
     def read(text: str, _: Mapping[str, float]) -> dict[str, float]:
         parsed = get_parser("mlc").parse(text)
         columns = parsed.measurements.columns
-        named: Iterator[dict[str, object]] = (
-            dict(zip(columns, row, strict=True)) for row in parsed.measurements.rows
-        )
+        named: Iterator[dict[str, object]] = (dict(zip(columns, row, strict=True)) for row in parsed.measurements.rows)
         return {
             " ".join(str(v) for k, v in row.items() if k not in ("value", "unit") and v is not None): float(
                 str(row["value"])

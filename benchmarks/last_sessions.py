@@ -35,9 +35,7 @@ KINDS: dict[str, Noise] = {
     "normal": lambda source, n: [source.gauss(0, 1) for _ in range(n)],
     "memory of .5": memory,
     "two modes": lambda source, n: [source.gauss(0, 1) + 6 * (source.random() < 0.3) for _ in range(n)],
-    "spikes, 1 of 20": lambda source, n: [
-        source.gauss(0, 1) - 8 * (source.random() < 0.05) for _ in range(n)
-    ],
+    "spikes, 1 of 20": lambda source, n: [source.gauss(0, 1) - 8 * (source.random() < 0.05) for _ in range(n)],
 }
 SESSIONS, NUMBERS = (10, 14, 27, 60), (2, 20)
 
@@ -54,20 +52,14 @@ def main() -> None:
             for numbers in NUMBERS:
                 rates = [share(source, noise, sd, n, numbers, histories) for n in SESSIONS]
                 print(f"{kind:17}{sd:5.0%}{numbers:8}  " + "".join(f"{rate:7.1f}" for rate in rates))
-    print(
-        f"\n{'a step of':22}{'numbers':>8}"
-        + "".join(f"{n:>7}" for n in range(1, RECENT + 1))
-        + "   last sessions"
-    )
+    print(f"\n{'a step of':22}{'numbers':>8}" + "".join(f"{n:>7}" for n in range(1, RECENT + 1)) + "   last sessions")
     for numbers in NUMBERS:
         for step in (0.05, 0.08, 0.1, 0.15, 0.3):
             rates = [found(source, step, last, numbers, histories) for last in range(1, RECENT + 1)]
             print(f"{step:<22.0%}{numbers:8}" + "".join(f"{rate:7.0f}" for rate in rates))
 
 
-def share(
-    source: random.Random, noise: Noise, sd: float, sessions: int, numbers: int, histories: int
-) -> float:
+def share(source: random.Random, noise: Noise, sd: float, sessions: int, numbers: int, histories: int) -> float:
     """Return of how many of 100 histories of noise alone a number is named."""
     named = sum(
         any(is_named([1 + sd * x for x in noise(source, sessions)], numbers) for _ in range(numbers))

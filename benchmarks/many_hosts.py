@@ -28,9 +28,7 @@ matrix: {x: [1]}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scripts", type=Path, required=True)
     parser.add_argument("--hosts", type=int, default=1000)
     asked = parser.parse_args()
@@ -49,11 +47,7 @@ def main() -> int:
         took, cpu = time.monotonic() - begun, _cpu_s() - before
         said = script("login", "sdiag").stdout
         part = said.partition("Remote Procedure Call statistics by message type")[2].partition("by user")[0]
-        counts = {
-            name: int(n)
-            for name, n in re.findall(r"REQUEST_(\S+)\s.*?count:(\d+)", part)
-            if "STATS" not in name
-        }
+        counts = {name: int(n) for name, n in re.findall(r"REQUEST_(\S+)\s.*?count:(\d+)", part) if "STATS" not in name}
         return took, cpu, counts, f"exit status {done.returncode}: {done.stdout}{done.stderr}"
 
     width = len(str(asked.hosts))
@@ -72,9 +66,7 @@ def main() -> int:
         conf.write_text("\n".join([conf.read_text().replace("Nodes=ALL", "Nodes=node[1-3]"), *lines, ""]))
         script("node", "login", "restart", "slurmctld")
         script("node", "node[1-3]", "restart", "slurmd")
-        while (
-            len(script("login", "sinfo", "-h", "-N", "-p", "many", "-o", "%N").stdout.split()) < asked.hosts
-        ):
+        while len(script("login", "sinfo", "-h", "-N", "-p", "many", "-o", "%N").stdout.split()) < asked.hosts:
             time.sleep(0.5)
         (folder / "shared" / "one.yaml").write_text(EXPERIMENT)
         for words in (

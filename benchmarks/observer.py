@@ -93,24 +93,16 @@ def main() -> int:
     words.add_argument(
         "--only", action="append", help="these workloads: stream, null, direct, latency, cache, pingpong"
     )
-    words.add_argument(
-        "--folder", type=Path, default=Path(), help="on the disk that fio reads [default: here]"
-    )
-    words.add_argument(
-        "--wait-s", type=int, default=25, help="seconds of the tool in which pinsweep is watched"
-    )
+    words.add_argument("--folder", type=Path, default=Path(), help="on the disk that fio reads [default: here]")
+    words.add_argument("--wait-s", type=int, default=25, help="seconds of the tool in which pinsweep is watched")
     words.add_argument("--json", type=Path)
     words.add_argument("--anyway", action="store_true", help="report from a machine that others use, too")
     options = words.parse_args()
     if options.wait_s < 10:
-        words.error(
-            "--wait-s: no less than 10, or the start and the end of pinsweep are all that there is to see"
-        )
+        words.error("--wait-s: no less than 10, or the start and the end of pinsweep are all that there is to see")
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="observer-") as name:
         folder = Path(name).absolute()
-        chosen = [
-            w for w in _workloads(folder, options.seconds) if not options.only or w.name in options.only
-        ]
+        chosen = [w for w in _workloads(folder, options.seconds) if not options.only or w.name in options.only]
         pairs = [sides for workload in chosen if (sides := _sides(workload, folder))]
         _, samples = take_turns(pairs, options.turns)
         sleeps = Workload(
@@ -160,9 +152,7 @@ def _workloads(folder: Path, seconds: int) -> list[Workload]:
     idle = _figure("idle latency, ns", r"^Each iteration took .*\(\s*([\d.]+)\s+ns\)")
     clocks = _figure("latency in L2, clocks", r"^Each iteration took\s+([\d.]+)")  # ns have too few digits
     found = [
-        Workload(
-            name="stream", sweep=_command(stream, "all"), read=_figure("triad, MB/s", r"^Triad:\s+([\d.]+)")
-        ),
+        Workload(name="stream", sweep=_command(stream, "all"), read=_figure("triad, MB/s", r"^Triad:\s+([\d.]+)")),
         Workload(name="latency", sweep=_command(latency, pu), read=idle),
         Workload(name="cache", sweep=_command(in_cache, pu), read=clocks),
         Workload(name="pingpong", sweep=PINGPONG, read=_figure("0 B, µs", r"^\s+0\s+\d+\s+([\d.]+)")),
@@ -260,9 +250,7 @@ def _bounds(workload: str, samples: Sequence[Sample]) -> list[Bound]:
     found = []
     for figure in sides["bare"][turns[0]]:
         bare = [sides["bare"][turn][figure] for turn in turns]
-        ratios = [
-            math.log(sides["orchestrated"][turn][figure] / b) for turn, b in zip(turns, bare, strict=True)
-        ]
+        ratios = [math.log(sides["orchestrated"][turn][figure] / b) for turn, b in zip(turns, bare, strict=True)]
         change, bound = tost(ratios)
         found.append(
             Bound(

@@ -59,9 +59,7 @@ def main() -> int:
     words.add_argument("--turns", type=int, default=5)
     words.add_argument("--wait-s", type=int, default=20, help="seconds of the tool that is waited for")
     words.add_argument("--json", type=Path)
-    words.add_argument(
-        "--strict", action="store_true", help="fail if others used more than 1 %% of the machine"
-    )
+    words.add_argument("--strict", action="store_true", help="fail if others used more than 1 %% of the machine")
     options = words.parse_args()
     numactl = shutil.which("numactl")
     if not numactl:
@@ -72,12 +70,8 @@ def main() -> int:
         folder = Path(name)
         rows, samples = _per_run(folder, numactl, cpu, options.runs, options.turns)
         more, started = take_turns(_starts(folder, cpu), options.turns)
-        status = report(
-            "overhead of pinsweep, ms", rows + more, samples + started, options.json, options.strict
-        )
-        waited = own_cost(
-            _pinsweep(folder, f"sh -c 'sleep {options.wait_s}; echo {{n}}'", cpu, 1), options.wait_s
-        )
+        status = report("overhead of pinsweep, ms", rows + more, samples + started, options.json, options.strict)
+        waited = own_cost(_pinsweep(folder, f"sh -c 'sleep {options.wait_s}; echo {{n}}'", cpu, 1), options.wait_s)
     print(
         f"\nWhile a tool runs ({waited.seconds:.0f} s, the looks at its start left out): {waited.cpu_ms_per_s:.3f} ms of CPU and "
         f"{waited.switches_per_s:.2f} voluntary switches a second (to reach: 1 and 2), {waited.rss_mib:.0f} MiB resident (60)."

@@ -98,7 +98,9 @@ def _cgroup(quota_us: int) -> tuple[Path, str]:
 @contextlib.contextmanager
 def iodepth(work: Path) -> Iterator[Env]:
     """Start fio with three quarters of the iodepth asked for."""
-    body = 'for a; do case "$a" in --iodepth=*) a="--iodepth=$(( ${a#*=} * 3 / 4 ))";; esac; set -- "$@" "$a"; shift; done'
+    body = (
+        'for a; do case "$a" in --iodepth=*) a="--iodepth=$(( ${a#*=} * 3 / 4 ))";; esac; set -- "$@" "$a"; shift; done'
+    )
     yield {"PINSWEEP_FIO": str(_wrapper(work / "fio", shutil.which("fio"), body))}
 
 
@@ -130,18 +132,14 @@ def compared(a: Path, b: Path) -> Comparison:
 def counts(found: Comparison) -> dict[str, dict[str, int]]:
     """Return sweep → verdict → numbers; "neither" of metrics without a direction, which have no right word."""
     out: dict[str, Counter[str]] = {}
-    for sweep, name, verdict in zip(
-        *(found.verdicts[column] for column in ("sweep", "name", "verdict")), strict=True
-    ):
+    for sweep, name, verdict in zip(*(found.verdicts[column] for column in ("sweep", "name", "verdict")), strict=True):
         word = "neither" if name.better == "neither" else verdict or "inconclusive"
         out.setdefault(sweep, Counter())[word] += 1
     return {sweep: dict(counter) for sweep, counter in out.items()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=21, help="sessions without a plant")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--keep", type=Path, help="keep the result files in this folder")
@@ -176,9 +174,7 @@ def _say_unchanged(unchanged: list[dict[str, dict[str, int]]]) -> None:
         for words in pair.values():
             total.update(words)
     alarms = [sum(w.get("regressed", 0) + w.get("improved", 0) for w in pair.values()) for pair in unchanged]
-    print(
-        f"\nunchanged: {len(unchanged)} pairs, {sum(total.values()) - total['neither']} numbers with a direction"
-    )
+    print(f"\nunchanged: {len(unchanged)} pairs, {sum(total.values()) - total['neither']} numbers with a direction")
     print("  " + ", ".join(f"{total[w]} {w}" for w in ("same", "inconclusive", "regressed", "improved")))
     print(f"  false alarms in {sum(a > 0 for a in alarms)} of the pairs: {' '.join(map(str, alarms))}")
 

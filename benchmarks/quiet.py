@@ -192,9 +192,7 @@ def used(before: Everybody, after: Everybody) -> dict[str, float]:
 
 def table(runs: Sequence[Run]) -> str:
     """Return the counts a tool as a Markdown table, then each run that was called disturbed."""
-    lines = [
-        "| tool | runs | s a run | quiet | of these called disturbed | not quiet | of these called disturbed |"
-    ]
+    lines = ["| tool | runs | s a run | quiet | of these called disturbed | not quiet | of these called disturbed |"]
     lines.append("|---|--:|--:|--:|--:|--:|--:|")
     for tool in sorted({run.tool for run in runs}):
         own = [run for run in runs if run.tool == tool]
@@ -226,9 +224,7 @@ def verdict(runs: Sequence[Run]) -> int:
     quiet = [run for run in runs if run.quiet]
     false = sum(run.accused for run in quiet)
     if len(quiet) < ENOUGH:
-        print(
-            f"{false} of {len(quiet)} quiet runs called disturbed; error: fewer than {ENOUGH} runs were quiet"
-        )
+        print(f"{false} of {len(quiet)} quiet runs called disturbed; error: fewer than {ENOUGH} runs were quiet")
         return 1
     bound = beta.ppf(0.95, false + 1, len(quiet) - false)
     print(

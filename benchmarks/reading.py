@@ -71,9 +71,7 @@ def main() -> int:
     words.add_argument("--megabytes", type=int, default=100, help="the large file whose memory is looked at")
     words.add_argument("--turns", type=int, default=5)
     words.add_argument("--json", type=Path)
-    words.add_argument(
-        "--strict", action="store_true", help="fail if others used more than 1 %% of the machine"
-    )
+    words.add_argument("--strict", action="store_true", help="fail if others used more than 1 %% of the machine")
     options = words.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -87,9 +85,7 @@ def main() -> int:
             (_taken(many, folder), _bare(many, folder)),
         ]
         rows, samples = take_turns(pairs, options.turns)
-        heavy, more = take_turns(
-            [(_peak("pinsweep parse", large, folder), _peak("json.loads", large, folder))], 1
-        )
+        heavy, more = take_turns([(_peak("pinsweep parse", large, folder), _peak("json.loads", large, folder))], 1)
         bytes_ = {path.name: path.stat().st_size for path in (megabyte, large)}
     status = report("parsers", rows + heavy, samples + more, options.json, options.strict)
     ours, theirs = heavy[0].ours_median, heavy[0].theirs_median

@@ -40,7 +40,9 @@ SECOND_FRAME = """
 addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => { window.opened = performance.now(); })));
 """
 
-OPENED = "new Promise(done => { const look = () => window.opened ? done(window.opened) : setTimeout(look, 5); look(); })"
+OPENED = (
+    "new Promise(done => { const look = () => window.opened ? done(window.opened) : setTimeout(look, 5); look(); })"
+)
 
 
 def main() -> int:
@@ -48,9 +50,7 @@ def main() -> int:
     words.add_argument("--turns", type=int, default=5)
     words.add_argument("--hosts", type=int, default=64)
     words.add_argument("--json", type=Path)
-    words.add_argument(
-        "--strict", action="store_true", help="fail if others used more than 1 %% of the machine"
-    )
+    words.add_argument("--strict", action="store_true", help="fail if others used more than 1 %% of the machine")
     words.add_argument("--open", type=Path, help=argparse.SUPPRESS)  # one side of a turn
     words.add_argument("--build", type=Path, nargs="+", help=argparse.SUPPRESS)  # one more
     options = words.parse_args()
@@ -92,9 +92,7 @@ def pairs(folder: Path, one: Path, pages: Mapping[str, Path]) -> list[tuple[Side
 
     bare = Side(name="python -c pass", argv=[python, "-c", "pass"], read=wall)
     interactive, static = build("interactive, new process"), build("static, new process", "--static")
-    again = Side(
-        name="interactive, same process", argv=[python, str(HERE), "--build", str(one)], read=printed("built")
-    )
+    again = Side(name="interactive, same process", argv=[python, str(HERE), "--build", str(one)], read=printed("built"))
     out = [(interactive, bare), (interactive, static), (static, bare)]
     if not CHROMIUM:
         print("left out: no Chromium here", file=sys.stderr)
@@ -147,9 +145,7 @@ def repeated(built: Page, times: int, most: int = 12) -> Page:
                 own = figure.panels[:left]
                 left -= len(own)
                 if own:
-                    figures += [
-                        replace(figure, id=f"{figure.id}-{i}", panels=own, half=False) for i in range(times)
-                    ]
+                    figures += [replace(figure, id=f"{figure.id}-{i}", panels=own, half=False) for i in range(times)]
             blocks.append(replace(block, figures=tuple(figures)))
         sections.append(replace(section, blocks=tuple(blocks)))
     return replace(built, sections=tuple(sections))
@@ -158,9 +154,7 @@ def repeated(built: Page, times: int, most: int = 12) -> Page:
 def size(path: Path) -> str:
     data = path.read_bytes()
     charts = data.count(b'<svg class="ch"') // 2  # each is there at two widths
-    return (
-        f"{len(data) / 1e3:8.0f} kB  {len(gzip.compress(data)) / 1e3:6.0f} kB compressed  {charts:4} charts"
-    )
+    return f"{len(data) / 1e3:8.0f} kB  {len(gzip.compress(data)) / 1e3:6.0f} kB compressed  {charts:4} charts"
 
 
 def as_host(result: Path, host: str) -> Path:

@@ -73,9 +73,7 @@ def named_in_sweeps(sweeps: int) -> None:
         settled, off, named = Counter[float](), Counter[float](), Counter[float]()
         for _ in range(sweeps):
             cells = [
-                (sd, _stopped([source.gauss(1, sd) for _ in range(CAP)]))
-                for sd, n in mix.items()
-                for _ in range(n)
+                (sd, _stopped([source.gauss(1, sd) for _ in range(CAP)])) for sd, n in mix.items() for _ in range(n)
             ]
             calm = [(sd, values) for sd, values in cells if is_settled(values)]
             others = [values for _, values in cells if not is_settled(values)]

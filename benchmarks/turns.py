@@ -57,9 +57,7 @@ def start(main: Callable[[], int]) -> int:
         return 1
 
 
-def take_turns(
-    pairs: Sequence[tuple[Side, Side]], turns: int, seed: int = 1
-) -> tuple[list[Row], list[Sample]]:
+def take_turns(pairs: Sequence[tuple[Side, Side]], turns: int, seed: int = 1) -> tuple[list[Row], list[Sample]]:
     """Run the two sides of each pair, one right after the other, `turns` times; pairs and sides in random order.
 
     A pair of which one side fails is left out, and standard error says why.
@@ -99,9 +97,7 @@ def run(side: Side, turn: int = 0) -> Sample:
     foreign = min(1.0, max(0.0, others_s) / (wall_s * (os.cpu_count() or 1)))
     figures = side.read(done.stdout + done.stderr, {"wall_s": wall_s, "cpu_s": cpu_s})
     if done.returncode or not figures:
-        raise Failed(
-            f"{side.name}: exit status {done.returncode}: {(done.stderr or done.stdout)[-300:].strip()}"
-        )
+        raise Failed(f"{side.name}: exit status {done.returncode}: {(done.stderr or done.stdout)[-300:].strip()}")
     return Sample(side=side.name, turn=turn, figures=figures, wall_s=wall_s, cpu_s=cpu_s, foreign=foreign)
 
 
@@ -194,9 +190,7 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([*head, *lines])
 
 
-def report(
-    title: str, rows: Sequence[Row], samples: Sequence[Sample], path: Path | None, strict: bool
-) -> int:
+def report(title: str, rows: Sequence[Row], samples: Sequence[Sample], path: Path | None, strict: bool) -> int:
     """Print the table and write the JSON; return the exit status: 1 with `strict` if a turn was disturbed."""
     disturbed = sum(row.disturbed for row in rows)
     print(f"## {title}\n\n{table(rows)}\n")

@@ -171,9 +171,7 @@ class Machine:
     def _runs(self, late: int, n: int) -> Array:
         rng = self._rng
         x = self._base + late * self._change + rng.normal(0, 1, (CELLS, n)) * self._sd
-        return x + np.where(
-            rng.random((CELLS, n)) < self._scene.spikes, rng.gamma(4, 0.25 / 4, (CELLS, n)), 0.0
-        )
+        return x + np.where(rng.random((CELLS, n)) < self._scene.spikes, rng.gamma(4, 0.25 / 4, (CELLS, n)), 0.0)
 
     def _as_samples(self, a: Array, b: Array, *, interleaved: bool) -> list[Sample]:
         return [
@@ -210,9 +208,7 @@ def play(scene: Scene, sweeps: int) -> dict[str, dict[str, float]]:
 
 def simulate(sweeps: int, path: Path | None) -> int:
     names = [*OTHERS, OURS, TWICE]
-    print(
-        f"{sweeps} sweeps of {CELLS} cells: false cells, and found of {CHANGED} where {CHANGED} got slower\n"
-    )
+    print(f"{sweeps} sweeps of {CELLS} cells: false cells, and found of {CHANGED} where {CHANGED} got slower\n")
     print(f"| | {' | '.join(names)} | measured again |\n|---|{'--:|' * (len(names) + 1)}")
     results = {}
     for scene in SCENES:
@@ -238,9 +234,7 @@ def _figure(value: float) -> str:
 def _time_once(seed: int) -> float:
     rng = np.random.default_rng(seed)
     runs = np.exp(rng.normal(0, 0.01, (10_000, 10))).tolist()
-    samples = [
-        Sample(key=i, family="f", a=tuple(r[:5]), b=tuple(r[5:]), better="lower") for i, r in enumerate(runs)
-    ]
+    samples = [Sample(key=i, family="f", a=tuple(r[:5]), b=tuple(r[5:]), better="lower") for i, r in enumerate(runs)]
     began = time.perf_counter()
     judge(samples)
     return time.perf_counter() - began
@@ -309,9 +303,7 @@ def noise(sweeps: int) -> int:
         row = []
         for sd in NOISES:
             called = [_accused(rng, sd, sessions, runs, share * sd, digit) for _ in range(5 * sweeps)]
-            row.append(
-                f"{np.mean([n > 0 for n in called]):.1%}, {np.mean(called) / math.prod(SMALL_SWEEP):.2%}"
-            )
+            row.append(f"{np.mean([n > 0 for n in called]):.1%}, {np.mean(called) / math.prod(SMALL_SWEEP):.2%}")
         said = f"{sessions} × {runs} runs" + (f", sessions off by {share:g} of it" if share else "") + (f", steps of {digit:.0%}" if digit else "")  # fmt: skip
         print(f"| {said} | {' | '.join(row)} |", flush=True)
     return 0
@@ -358,9 +350,7 @@ def real(a: Path, b: Path, path: Path | None) -> int:
     counts = compared.counts
     print(f"\npinsweep: {', '.join(f'{n} {word}' for word, n in counts.items())}")
     if path is not None:
-        path.write_text(
-            json.dumps({"numbers": len(samples), "worse_better": found, "pinsweep": counts}, indent=1)
-        )
+        path.write_text(json.dumps({"numbers": len(samples), "worse_better": found, "pinsweep": counts}, indent=1))
     return 0
 
 
@@ -395,9 +385,7 @@ def unchanged(files: Sequence[Path], path: Path | None) -> int:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--sweeps", type=int, default=100, help="simulated sweeps of each kind")
-    words.add_argument(
-        "--quick", action="store_true", help="10 sweeps of each kind: seconds, and rough figures"
-    )
+    words.add_argument("--quick", action="store_true", help="10 sweeps of each kind: seconds, and rough figures")
     words.add_argument("--files", nargs=2, type=Path, metavar=("A", "B"), help="two result files instead")
     words.add_argument("--aa", nargs="+", type=Path, metavar="FILE", help="one side's result files instead")
     words.add_argument("--small", action="store_true", help="sweeps of a few cells, of several sessions")

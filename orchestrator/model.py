@@ -146,10 +146,7 @@ class Cell:
 
         A list or mapping that is one value becomes text: "1k,4k", "A=1,B=2".
         """
-        return {
-            axis: listed(value) if isinstance(value, (tuple, Mapping)) else value
-            for axis, value in self._axes()
-        }
+        return {axis: listed(value) if isinstance(value, (tuple, Mapping)) else value for axis, value in self._axes()}
 
     @property
     def swept(self) -> tuple[str, ...]:

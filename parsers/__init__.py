@@ -140,7 +140,9 @@ def guess_parsers(text: str) -> tuple[str, ...]:
     what = repr(first)
     # a parser without metrics needs the metrics of an experiment, or --columns
     named = ", ".join(name for name in parser_names() if name in DESCRIPTIONS or get_parser(name).METRICS)
-    hint = f"name the tool: {named}; of another program: numbers in columns can be read with --columns (docs/parsing.md)"
+    hint = (
+        f"name the tool: {named}; of another program: numbers in columns can be read with --columns (docs/parsing.md)"
+    )
     if not first:
         what = "nothing but blanks" if text else "the file is empty"
         hint = "a tool that is killed, or writes to standard error, leaves such a file: capture it again"

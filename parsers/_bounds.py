@@ -13,9 +13,7 @@ from parsers.errors import ParseError
 
 T = TypeVar("T")
 
-PRINT_LESS: Final = (
-    "let the program print its result and no more: sums in place of samples, fewer reports on the way"
-)
+PRINT_LESS: Final = "let the program print its result and no more: sums in place of samples, fewer reports on the way"
 """The hint for a text that is too long."""
 
 LARGEST: Final = 32 << 20
@@ -61,9 +59,7 @@ def check_json(text: str) -> None:
 def check_parts(count: int) -> None:
     """Raise ParseError if there are more parts than MOST_PARTS."""
     if count > MOST_PARTS:
-        raise ParseError(
-            "output", f"more than {MOST_PARTS:,} runs or tables in one text are not read", PRINT_LESS
-        )
+        raise ParseError("output", f"more than {MOST_PARTS:,} runs or tables in one text are not read", PRINT_LESS)
 
 
 class Parts(list[T]):

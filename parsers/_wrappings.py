@@ -44,9 +44,7 @@ _PARTS: Final = re.compile(r"^(?=--[\w=+/.'-]{2,70}[ \t]*$|From \S)", re.MULTILI
 _ENCODING: Final = re.compile(
     r"^Content-Transfer-Encoding:[ \t]*(quoted-printable|base64)\b", re.IGNORECASE | re.MULTILINE
 )
-_EQUALS: Final = re.compile(
-    r"=(?:(?P<equals>3D)|(?P<encoded>[0-9A-F]{2})|(?P<soft>[ \t]*(?:\n|\Z))|(?P<other>))"
-)
+_EQUALS: Final = re.compile(r"=(?:(?P<equals>3D)|(?P<encoded>[0-9A-F]{2})|(?P<soft>[ \t]*(?:\n|\Z))|(?P<other>))")
 
 _COMMENTED: Final = re.compile(
     r"^[ \t]*+#[^\n]*+(?:\n(?:[ \t]*+\n)*+[ \t]*+#[^\n]*+){2,}+", re.MULTILINE
@@ -62,12 +60,8 @@ _MARK: Final = re.compile(r"^[ \t]*#(?:[ ]|(?=\t|$))?", re.MULTILINE)
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _STREAM = r"(?:\d\d[OE][+ ]? ?|std(?:out|err) [FP] )?"  # GitLab; containerd
 _TIMES: Final = (
-    re.compile(
-        rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?\d{{4}}-\d\d-\d\dT{_CLOCK}Z(?: |$)"
-    ),  # gh run view --log
-    re.compile(
-        rf"\[?\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?: {_STREAM}|$)"
-    ),  # ts %F %T, CI logs
+    re.compile(rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?\d{{4}}-\d\d-\d\dT{_CLOCK}Z(?: |$)"),  # gh run view --log
+    re.compile(rf"\[?\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?: {_STREAM}|$)"),  # ts %F %T, CI logs
     re.compile(rf"\[?\d\d?[-/.]\d\d(?:[-/.]\d{{2,4}})? {_CLOCK}\]?(?: |$)"),  # autotest
     re.compile(rf"[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} (?:[\w.-]+ [\w./@-]+\[\d+\]: ?)?"),  # ts, syslog, journald
     re.compile(rf"\[?{_CLOCK}\]?(?: |$)"),  # ts -s
@@ -137,8 +131,7 @@ def hosts(text: str) -> dict[str, list[int]]:
     if len(lines_by_name) < 2 or others > (1 - _MOST) * count or count < 3 * len(lines_by_name):
         return {}
     return {
-        name: [*(above if len(above) <= (1 - _MOST) * len(own) else ()), *own]
-        for name, own in lines_by_name.items()
+        name: [*(above if len(above) <= (1 - _MOST) * len(own) else ()), *own] for name, own in lines_by_name.items()
     }
 
 

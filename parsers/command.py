@@ -78,9 +78,7 @@ def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
 def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
     """Return the metrics that a context defines, in base units if there is one (MB/s becomes B/s)."""
     return {
-        name: Metric(
-            to_base(spec.get("unit", ""))[1], spec.get("better", "neither"), str(spec.get("text", name))
-        )
+        name: Metric(to_base(spec.get("unit", ""))[1], spec.get("better", "neither"), str(spec.get("text", name)))
         for name, spec in context.get("metrics", {}).items()
     }
 
@@ -140,9 +138,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     )
 
 
-def _flags(
-    name: str, spec: Mapping[str, Any], unread: list[object], finite: int, count: int
-) -> Iterator[Flag]:
+def _flags(name: str, spec: Mapping[str, Any], unread: list[object], finite: int, count: int) -> Iterator[Flag]:
     if unread:
         yield Flag(f"not_a_number:{name}", f"{name}: {_no_number(unread[0])}")
     if finite + len(unread) < count:

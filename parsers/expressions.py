@@ -25,9 +25,7 @@ KEYS: Final[Mapping[str, str]] = {
 
 DIRECTIONS: Final = ("higher", "lower", "neither")
 _TAKEN: Final = frozenset(("index", "metric", "unit", "value"))  # columns of the table
-_STEP = re.compile(
-    r"""\[(?:(?P<all>\*)|(?P<index>-?\d+)|"(?P<quoted>[^"]*)")\]|(?P<dot>\.)?(?P<key>[^.\[\]"]+)"""
-)
+_STEP = re.compile(r"""\[(?:(?P<all>\*)|(?P<index>-?\d+)|"(?P<quoted>[^"]*)")\]|(?P<dot>\.)?(?P<key>[^.\[\]"]+)""")
 
 Path = tuple[str | int | None, ...]
 """Steps into a JSON value: a key, an index, None for every element."""

@@ -103,9 +103,7 @@ _INVALID_NAME = re.compile(r"^(?:# )?Invalid benchmark name (\S+)")
 _INVALID_NAMES = re.compile(r"^# Attention, invalid benchmark name\(s\):")  # 3.x, 4.x: one a line follows
 _WRONG_DATA = re.compile(r"^\d{1,9}: Error \S|^Process \d{1,9}: Got invalid buffer")  # of -DCHECK
 _END = re.compile(r"^# All processes entering MPI_Finalize")
-_PIN = re.compile(
-    r"^(?:\[\d+\] )?MPI startup\(\): (\d{1,18})\s+(\d{1,18})\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$"
-)
+_PIN = re.compile(r"^(?:\[\d+\] )?MPI startup\(\): (\d{1,18})\s+(\d{1,18})\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$")
 _COMMENTED = re.compile(
     r"^[ \t]*#[ \t]*(?:\[\d+\][ \t]*)?(?:\d+[ \t]+){1,3}\d+[.,]\d\d\b", re.MULTILINE
 )  # a row behind a "#"
@@ -120,15 +118,11 @@ def recognise(text: str) -> bool:
     if _RECOGNISE.search(text):
         return True
     rows = texts.flush_lines(text, _COMMENTED)
-    if any(
-        _TITLE.match(row) or row.startswith("# List of Benchmarks to run") or _LIST.match(row) for row in rows
-    ):
+    if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") or _LIST.match(row) for row in rows):
         return True
     if any(_BENCHMARK.match(row) for row in rows):
         return any(_columns(row) or _INVALID_SIZE.match(row) for row in rows)
-    if any(
-        {"#bytes", "#repetitions"} <= set(_columns(row)) for row in rows
-    ):  # a table without anything above it
+    if any({"#bytes", "#repetitions"} <= set(_columns(row)) for row in rows):  # a table without anything above it
         return True
     printed = [row for row in rows if row.strip()]
     return bool(printed) and re.fullmatch(r"#-{40,}", printed[-1]) is not None and "MPI startup()" in text
@@ -167,16 +161,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
 def _nothing(text: str, reader: _Reader) -> ParseError:
     if reader.invalid_sizes:
         name, processes = reader.invalid_sizes[0]
-        alone = ": its processes did not find each other, as under the mpirun of another MPI" * (
-            processes == 1
-        )
-        return ParseError(
-            "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes{alone}"
-        )
+        alone = ": its processes did not find each other, as under the mpirun of another MPI" * (processes == 1)
+        return ParseError("IMB's output", f"no table: benchmark {name} is invalid for {processes} processes{alone}")
     if any(run.version for run in reader.runs):
-        return ParseError(
-            "IMB's output", "the head of a run without a table", "was it stopped, or is it IMB -list?"
-        )
+        return ParseError("IMB's output", "the head of a run without a table", "was it stopped, or is it IMB -list?")
     if recognise(text):
         return ParseError("IMB's output", "it ends before the first table", "was it stopped?")
     looked = "looked for `# Benchmarking NAME` and a table with #bytes"
@@ -483,9 +471,7 @@ def _more(reader: _Reader) -> dict[str, Table]:
 
 def _flags(reader: _Reader) -> Iterator[Flag]:
     if names := ", ".join(reader.invalid_names):
-        yield Flag(
-            "invalid_benchmark_name", f"IMB does not know {names}; it ran what it knows with its defaults"
-        )
+        yield Flag("invalid_benchmark_name", f"IMB does not know {names}; it ran what it knows with its defaults")
     for name, processes in dict.fromkeys(reader.invalid_sizes):
         yield Flag("invalid_nprocs", f"benchmark {name} is invalid for {processes} processes")
     for table in (*reader.tables, *(table for table in reader.headless if not table.columns)):
@@ -534,9 +520,7 @@ def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
         tables = [table for table in run.tables if "Mbytes/sec" in table.columns and table.rows]
         measured = _measured_megabyte(tables)
         if tables and run.megabyte is None:
-            what = (
-                "no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec"
-            )
+            what = "no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec"
             yield Flag("megabyte_unclear", what)
         elif tables and run.megabyte == _MIB:
             how = f"IMB {run.version}" if run.version else "size / time of its rows"

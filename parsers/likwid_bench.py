@@ -56,18 +56,14 @@ _HIGHER: Final = ("bandwidth", "flop_rate")
 METRICS: Final = {
     name: Metric(unit, "higher" if name in _HIGHER else "neither", text) for _, name, _, unit, text in _TABLE
 }
-_LINES: Final = {printed: (name, factor) for printed, name, factor, _, _ in _TABLE} | {
-    "Size (Byte)": ("size", 1.0)
-}
+_LINES: Final = {printed: (name, factor) for printed, name, factor, _, _ in _TABLE} | {"Size (Byte)": ("size", 1.0)}
 _BANNER = re.compile(r"^LIKWID MICRO BENCHMARK$")
 _TEST = re.compile(r"^Test: (\S+)$")
 _USING = re.compile(r"^Using (\d{1,18}) (work groups|threads)$")
 _THREAD = re.compile(
     r"^Group: (\d{1,18}) Thread \d+ Global Thread (\d{1,18}) running on (?:hwthread|core) (\d{1,18}) - Vector length (\d{1,18})\b"
 )
-_LINE = re.compile(
-    r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>[^\s<(#*]+)(?=[\s<(#*]|$)(?: sec)?(?:\s*(?:[^\d\s].*)?)$"
-)
+_LINE = re.compile(r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>[^\s<(#*]+)(?=[\s<(#*]|$)(?: sec)?(?:\s*(?:[^\d\s].*)?)$")
 _UNMISTAKABLE = re.compile(r"^Cycles per cacheline:\s+\d")
 # all digits that there are
 _COMPLETE = re.compile(r"Cycles per .*\.\d{6}\b|M(?:Byte|Flops)/s:\s+\d+\.\d\d\b|.*\bsec\b")

@@ -155,12 +155,8 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
     return Parsed(
         tables={
             "measurements": measurements(LABELS, METRICS, caches),
-            "fields": Table(
-                ("run", "type", "field", "value"), tuple((n, *f) for n, m in numbered for f in m.fields)
-            ),
-            "nodes": Table(
-                ("run", "node", "cpus"), tuple((n, *node) for n, m in numbered for node in m.nodes.items())
-            ),
+            "fields": Table(("run", "type", "field", "value"), tuple((n, *f) for n, m in numbered for f in m.fields)),
+            "nodes": Table(("run", "node", "cpus"), tuple((n, *node) for n, m in numbered for node in m.nodes.items())),
             "cpus": table_of(("run", *columns), [{"run": n, **row} for n, m in numbered for row in m.cpus]),
         },
         flags=collected(_FLAGS, [m.flags for m in machines], {}),

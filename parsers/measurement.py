@@ -99,9 +99,7 @@ class Columns(_Rows):
         columns: list[list[Scalar]] = []
         for shared, own in blocks:
             columns = columns or [[] for _ in (*shared, *own)]
-            for column, cells in zip(
-                columns, (*([cell] * len(own[0]) for cell in shared), *own), strict=True
-            ):
+            for column, cells in zip(columns, (*([cell] * len(own[0]) for cell in shared), *own), strict=True):
                 column += cells
         return cls(columns)
 
@@ -236,9 +234,7 @@ class Taken:
     part_name: Callable[[Parsed], str] = lambda _: "a part"
     """What one such part is called."""
 
-    command: Callable[[Parsed], Scalar] = lambda parsed: (
-        parsed.facts.get("command_line") or parsed.facts.get("command")
-    )
+    command: Callable[[Parsed], Scalar] = lambda parsed: parsed.facts.get("command_line") or parsed.facts.get("command")
     """The command line that the text itself tells; None where it does not."""
 
 
@@ -342,7 +338,5 @@ def measurements(
         if value - value == 0:  # false for inf and nan
             out.append((*values, metric, units[metric], float(value)))
             if len(out) > MOST_ROWS:
-                raise ParseError(
-                    "output", f"more than {MOST_ROWS:,} figures in one text are not read", PRINT_LESS
-                )
+                raise ParseError("output", f"more than {MOST_ROWS:,} figures in one text are not read", PRINT_LESS)
     return Table((*labels, "metric", "unit", "value"), tuple(out))

@@ -140,9 +140,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             "cpus": Table(("run", "node", "cpu"), tuple(cpus)),
         },
         flags=collected(_FLAGS, [machine.flags for machine in machines], lines_of),
-        facts=agreed(
-            [m.facts for m in machines], list(dict.fromkeys(name for m in machines for name in m.facts))
-        ),
+        facts=agreed([m.facts for m in machines], list(dict.fromkeys(name for m in machines for name in m.facts))),
     )
 
 
@@ -200,9 +198,7 @@ class _Machine:
 
     def _may_go_on(self, line: str) -> bool:
         """Return whether a last line without a line end may be truncated."""
-        if self.columns and {node for node, _, metric in self.figures if metric == "distance"} >= {
-            *self.columns
-        }:
+        if self.columns and {node for node, _, metric in self.figures if metric == "distance"} >= {*self.columns}:
             return False
         own = _LIKE_ONE_OF_OURS.match(line) or _SHOW.match(line)
         return "node_count" in self.facts or own is not None or " " not in line.strip()
@@ -273,11 +269,7 @@ def _cpus(printed: str, count: str | None) -> list[int] | None:
     cpus: list[int] = []
     step = 0  # of the numbers that "..." stands for
     for word in printed.split():
-        if (
-            word in ("...", "…")
-            and len(cpus) > 2
-            and (step := cpus[-1] - cpus[-2]) == cpus[-2] - cpus[-3] > 0
-        ):
+        if word in ("...", "…") and len(cpus) > 2 and (step := cpus[-1] - cpus[-2]) == cpus[-2] - cpus[-3] > 0:
             continue
         item = _ITEM.fullmatch(word)
         first, last = (int(item[1]), int(item[2] or item[1])) if item else (0, -1)

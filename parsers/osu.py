@@ -84,9 +84,7 @@ _TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:(?<!\s)\s+v(?P<version>\d[\w.]*
 _BARE_TITLE = re.compile(  # a page shows "# …" as a heading, without its mark
     r"^OSU (?P<name>(?:MPI|OpenSHMEM|UPC|NCCL|RCCL|XCCL)\S* \S.*?(?:Test|Benchmark))(?:\s+v(?P<version>\d[\w.]*))?$"
 )
-_COMMENTED = re.compile(
-    r"^[ \t]*#[ \t]*(?:\d+[ \t]+)?\d+[.,]\d\d(?:[ \t]|$)", re.MULTILINE
-)  # a row behind a "#"
+_COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:\d+[ \t]+)?\d+[.,]\d\d(?:[ \t]|$)", re.MULTILINE)  # a row behind a "#"
 _MARKS = re.compile(r"^#(?:[ \t]*#)+")
 _PAIRS = re.compile(r"^#\s*\[ pairs: (\d{1,18}) \](?: \[ window size: (\w+) \])?")
 _NOTE = re.compile(r"^#\s*(Datatype|Window creation|Synchronization): (.*?)\.?$")

@@ -90,9 +90,7 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
             document, end = json.JSONDecoder().raw_decode(text, at)
         except json.JSONDecodeError as error:
             place, what = f"poke output, line {error.lineno}", f"the document is cut or damaged: {error.msg}"
-            raise ParseError(
-                place, what, "the run was interrupted, or its output was not kept whole"
-            ) from error
+            raise ParseError(place, what, "the run was interrupted, or its output was not kept whole") from error
         except (ValueError, RecursionError) as error:  # whole numbers of 5000 digits, lists in lists in lists
             raise ParseError("poke output", f"the document is damaged: {error}") from error
         yield document

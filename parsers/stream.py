@@ -67,17 +67,13 @@ _FORTRAN_HEAD = re.compile(r"^\W*Double precision appears to have", _I)
 _HPCC_BANNER = re.compile(r"HPC Challenge Benchmark version (\d[\w.]*)", _I)
 _HPCC_SETTING = re.compile(r"^\W*STREAM_(Threads|VectorSize)=(\d{1,18})\s*$")
 _HPCC_SECTION = re.compile(r"^\W*Begin of ((?:Star|Single)STREAM) section", _I)
-_HPCC_FIGURE = re.compile(
-    rf"^\W*(Minimum|Average|Maximum|Single STREAM) (Copy|Scale|Add|Triad) {_NUMBERS}", _I
-)
+_HPCC_FIGURE = re.compile(rf"^\W*(Minimum|Average|Maximum|Single STREAM) (Copy|Scale|Add|Triad) {_NUMBERS}", _I)
 _HPCC_METRICS: Final = {
     "minimum": "bandwidth_least", "average": "bandwidth_mean", "maximum": "bandwidth_most", "single stream": "bandwidth",
 }  # fmt: skip
 _HPCC_SUMMARY = re.compile(r"^\W*((?:Star|Single)STREAM)_(Copy|Scale|Add|Triad)=(\S+)(?:\s+[^\d\s].*)?\s*$")
 _HEAD = re.compile(r"^\W*Function\s+(?:Best\s+)?Rate\s*+\(?\s*+([kMGT]i?B)/s(?:ec)?\)?(.*)$", _I)
-_COLUMN = re.compile(
-    r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+(?: (?!(?:Avg|Min|Max|RMS)\b)\S+)*", _I
-)
+_COLUMN = re.compile(r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+(?: (?!(?:Avg|Min|Max|RMS)\b)\S+)*", _I)
 _ROW = re.compile(r"^[\s>*|]*+([A-Za-z][\w-]*+)(?:\s*+(:))?\s++(\S.*)$")  # blanks at its end are no word
 _RULE = re.compile(r"^\s*[-=_*]{5,}\s*$")
 _MAY_SAY = having(
@@ -193,9 +189,7 @@ class _Run:
     factor: float = 0.0  # of the rate, to B/s; 0: no table head yet
     columns: tuple[str | None, ...] = ()  # after the rate; None: a column that is not ours
     facts: dict[str, Scalar] = field(default_factory=dict)
-    rows: dict[str, dict[str, tuple[str, float]]] = field(
-        default_factory=dict
-    )  # kernel: metric: word, factor
+    rows: dict[str, dict[str, tuple[str, float]]] = field(default_factory=dict)  # kernel: metric: word, factor
     last: str | None = None  # kernel whose row stands on a last line without a line end
     active: int = 0  # lines "Printing one line per active thread"
     ended: bool = False  # a rule or a validation line stood below the table
@@ -240,9 +234,7 @@ class _Reader:
                 run.flags.add("truncated")
             if _VALID.match(line):  # pasted without its line end; nothing can follow on this line
                 run.validation = run.validation or "passed"
-        elif not last and not (
-            _MAY_SAY(line) and (self._begin(line) or self._say(run, line) or self._hpcc(line))
-        ):
+        elif not last and not (_MAY_SAY(line) and (self._begin(line) or self._say(run, line) or self._hpcc(line))):
             self.heading = line.strip()
 
     def _begin(self, line: str) -> bool:

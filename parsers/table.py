@@ -71,9 +71,7 @@ class Column:
     factor: float = 1.0  # of a metric: to base units
     statistic: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)  # settings that are labels of the tool's rows
-    pick: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the other settings: "place" and options of the cell
+    pick: Mapping[str, str] = field(default_factory=dict)  # the other settings: "place" and options of the cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +238,7 @@ def typed_command(line: str, program: re.Pattern[str]) -> str:
             named = program.search(words)
             if not named:
                 continue
-            has_options = re.search(r"\s--?\s?[A-Za-z]", words) or re.search(
-                r"\b[A-Z]\w*=\S", words[: named.start()]
-            )
+            has_options = re.search(r"\s--?\s?[A-Za-z]", words) or re.search(r"\b[A-Z]\w*=\S", words[: named.start()])
             is_sentence = pattern.startswith("^") and not _BEFORE_A_PROGRAM.match(words[: named.end()])
             if has_options and not is_sentence:
                 return words
@@ -270,9 +266,7 @@ def _column(word: str, tool: str) -> Column:
     pick: dict[str, str] = {}
     for setting in filter(None, match["settings"].split(":")):
         name, equals, value = setting.partition("=")
-        (labels if equals and name in parser.LABELS else pick)[name if equals else "place"] = (
-            value if equals else name
-        )
+        (labels if equals and name in parser.LABELS else pick)[name if equals else "place"] = value if equals else name
     name = match["name"]
     bare = match["unit"] is None and match["statistic"] is None
     if name not in parser.METRICS or (bare and name in _ASKED):
@@ -284,9 +278,7 @@ def _column(word: str, tool: str) -> Column:
     factor, base = (0.01, "1") if unit == "%" else to_base(unit or "1")
     wanted = parser.METRICS[name].unit
     if base != wanted and not (wanted == "1/s" and not unit):
-        hint = (
-            f"name the unit that the column has: {name}[{ {'B/s': 'MB/s', 'ns': 'us'}.get(wanted, wanted) }]"
-        )
+        hint = f"name the unit that the column has: {name}[{ {'B/s': 'MB/s', 'ns': 'us'}.get(wanted, wanted) }]"
         what = f"{word!r}: {name} is measured in {wanted}" + (f", not in {unit}" if unit else "")
         raise UserError("--columns", what, hint)
     statistic = match["statistic"]

@@ -84,9 +84,7 @@ def why_not_read(data: bytes) -> str:
 
 def why_too_large(size_bytes: int) -> str:
     """Return the reason why a text of that size is not read, "" for a valid size."""
-    return (
-        f"a text of more than {LARGEST >> 20} MiB is not read: {PRINT_LESS}" if size_bytes > LARGEST else ""
-    )
+    return f"a text of more than {LARGEST >> 20} MiB is not read: {PRINT_LESS}" if size_bytes > LARGEST else ""
 
 
 def _is_utf_16(data: bytes) -> bool:
@@ -111,9 +109,7 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def clean(
-    text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None, emphasis: bool = False
-) -> str:
+def clean(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None, emphasis: bool = False) -> str:
     """Return the text as the tool printed it, with "\\n" between lines and without common indentation.
 
     - `clean` removes BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences

@@ -91,9 +91,7 @@ def _of_environment(error: Exception) -> PinsweepError | None:
         files += [code.co_filename] if code.co_name == "<module>" else []  # what is imported
         trace = trace.tb_next
     for folder in _pythonpath():
-        if folder != _OUR_FOLDER and (
-            found := next((file for file in files if file.startswith(folder + os.sep)), "")
-        ):
+        if folder != _OUR_FOLDER and (found := next((file for file in files if file.startswith(folder + os.sep)), "")):
             return UserError("PYTHONPATH", f"{found} does not work here: {error}", "unset PYTHONPATH")
     if isinstance(error, ImportError) and "PYTHONHOME" in os.environ:
         return UserError("PYTHONHOME", str(error), "unset PYTHONHOME")

@@ -31,9 +31,7 @@ class _Group(Group):
     """Finds each command in the module of its name; nothing but click is imported for `--help`."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return sorted(
-            _names(), key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
-        )
+        return sorted(_names(), key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         if name not in _names():

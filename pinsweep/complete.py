@@ -59,9 +59,7 @@ def sides(ctx: click.Context, param: click.Parameter, begun: str) -> list[Comple
 def axes(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Return the axes of the result files on the line, `program`, `host` and `relation`, for `compare --by`."""
     of_files = dict.fromkeys(axis for cell in _measured(ctx) for axis in cell.labels())
-    return _of(
-        (*of_files, *(word for word in ("program", "host", "relation") if word not in of_files)), begun
-    )
+    return _of((*of_files, *(word for word in ("program", "host", "relation") if word not in of_files)), begun)
 
 
 def schemas(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -106,9 +104,7 @@ def _named(ctx: click.Context) -> list[Experiment]:
     from parsers.errors import PinsweepError
 
     found: list[Any] = []
-    for path in (
-        ctx.params.get("experiments") or ctx.args
-    ):  # the latter, where an option still lacks its value
+    for path in ctx.params.get("experiments") or ctx.args:  # the latter, where an option still lacks its value
         try:
             found.append(load_experiment(resolved(path)))
         except (PinsweepError, OSError):

@@ -85,9 +85,7 @@ def _extend(point: EntryPoint) -> None:
     if any(one.folder == str(folder) for one in extensions.known):  # it brings several tools
         return
     own = {room: folder.joinpath(*room.split(".")) for room in ROOMS}
-    brings = {
-        room: {module.name for module in pkgutil.iter_modules([str(path)])} for room, path in own.items()
-    }
+    brings = {room: {module.name for module in pkgutil.iter_modules([str(path)])} for room, path in own.items()}
     tools = sorted(tool for room in _LOADED for tool in brings[room] if not tool.startswith("_"))
     found = extensions.Extension(
         name=name, version=version, folder=str(folder), tools=tuple(dict.fromkeys([*tools, point.name]))

@@ -94,9 +94,7 @@ class SweepProgress:
             say(f"{head}{numbers}  {record.wall_s:.1f} s", err=True)
             for flag in event.parsed.flags if event.parsed else ():
                 note = run.sweep, flag.text
-                if flag.id.startswith("missing:") or (
-                    flag.id.startswith("several:") and note not in self._notes
-                ):
+                if flag.id.startswith("missing:") or (flag.id.startswith("several:") and note not in self._notes):
                     say(f"  {flag.text}", fg="yellow", err=True)
                     self._notes.add(note)
         elif record.status == "disturbed":
@@ -111,9 +109,7 @@ class SweepProgress:
             return
         self._disturbed = self._disturbed + 1 if event.repeated else None
         if self._disturbed == _MANY_DISTURBED:
-            text = (
-                f"warning: all {_MANY_DISTURBED} runs so far were disturbed. Stop other programs if you can."
-            )
+            text = f"warning: all {_MANY_DISTURBED} runs so far were disturbed. Stop other programs if you can."
             say(text, fg="yellow", err=True)
             self._disturbed = None
 

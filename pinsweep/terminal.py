@@ -70,9 +70,7 @@ def answer(document: Document, *, err: bool = False) -> None:
             click.echo(text, err=True, color=True)
 
 
-def say(
-    text: str = "", *, err: bool = False, nl: bool = True, fg: str | None = None, bold: bool | None = None
-) -> None:
+def say(text: str = "", *, err: bool = False, nl: bool = True, fg: str | None = None, bold: bool | None = None) -> None:
     """Print lines for people, with `err` one line; colours only on a terminal. Raises PinsweepError if an answer
     cannot be written."""
     shown = printable(text) if err else plain(text)

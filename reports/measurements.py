@@ -85,9 +85,7 @@ class Measurements:
     sessions: pd.DataFrame
     findings: tuple[Finding, ...] = ()
     histograms: Callable[[int], list[tuple[Name, Buckets]]] = lambda _: []  # run → latency distributions
-    names: Mapping[int, Name] = field(
-        default_factory=dict
-    )  # series → name, for numbers computed over several series
+    names: Mapping[int, Name] = field(default_factory=dict)  # series → name, for numbers computed over several series
 
     def frame(self, *columns: str) -> pd.DataFrame:
         """Return `values` joined with the named columns of `runs`, `series` and `sessions`. By default, all columns
@@ -116,9 +114,7 @@ class Measurements:
         if samples:
             runs = self.runs.join(self.sessions.drop(columns=["file", "host"]), on="session")
             more = pd.DataFrame(samples).join(runs, on="run").assign(labels="{}")
-            flags = frame.groupby("run")["flags"].agg(
-                lambda cell_flags: ", ".join(of_each([*set(cell_flags)]))
-            )
+            flags = frame.groupby("run")["flags"].agg(lambda cell_flags: ", ".join(of_each([*set(cell_flags)])))
             frame = pd.concat([frame, more.assign(flags=more["run"].map(flags))], ignore_index=True)
             frame = frame.fillna({"flags": ""})
         return _spread(_spread(frame, "axes"), "labels")
@@ -180,9 +176,7 @@ def number_fields(number: Mapping[str, Any]) -> dict[str, Any]:
     """Return name, unit and labels of a number for programs. `number` has the columns of `series`, tool, program,
     sweep, point_id, cell and number.
     """
-    name = {
-        key: number[key] for key in ("metric", "statistic", "unit", "better", "kind", "labels", "derived")
-    }
+    name = {key: number[key] for key in ("metric", "statistic", "unit", "better", "kind", "labels", "derived")}
     name |= {key: name[key] or None for key in ("statistic", "kind")}
     name |= {"labels": json.loads(number["labels"]), "derived": bool(number["derived"])}
     keys = ("tool", "program", "sweep", "cell", "point_id", "number", "unit", "better")
@@ -202,9 +196,7 @@ def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     keys = _keys(objects)
     rest = frame.drop(columns=[column])
     new = {
-        f"{key}_" if key in rest else key: frame[column].map(
-            {text: each.get(key) for text, each in objects.items()}
-        )
+        f"{key}_" if key in rest else key: frame[column].map({text: each.get(key) for text, each in objects.items()})
         for key in keys
     }
     return pd.concat([rest, pd.DataFrame(new, index=frame.index)], axis="columns")
@@ -212,9 +204,7 @@ def _spread(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def _keys(objects: Iterable[str]) -> list[str]:
     """Return the keys of JSON objects, without the place, which is a column already."""
-    return [
-        key for key in dict.fromkeys(key for text in objects for key in json.loads(text)) if key != "place"
-    ]
+    return [key for key in dict.fromkeys(key for text in objects for key in json.loads(text)) if key != "place"]
 
 
 def _values(
@@ -239,9 +229,7 @@ def _values(
                 yield row, index, value, step or math.nan, flags
 
 
-def _with_steps(
-    values: pd.DataFrame, runs: pd.DataFrame, series: Mapping[int, tuple[str, Name]]
-) -> pd.DataFrame:
+def _with_steps(values: pd.DataFrame, runs: pd.DataFrame, series: Mapping[int, tuple[str, Name]]) -> pd.DataFrame:
     """Fill in the last digit of unknown programs, from the values of the whole table."""
     free = {
         index: name.family

@@ -91,9 +91,7 @@ def _sweep(cells: Sequence[Repeats], guilty: Guilty) -> Table:
         row: list[Value] = [own.get(axis, "") for axis in axes]
         row += [leader.words] if several else []
         row.append(_count(cell.first) if not values else _value(statistics.median(values), leader, unit))
-        row += (
-            [Interval(min(values), max(values), leader.unit) if len(values) > 1 else None] if ranges else []
-        )
+        row += [Interval(min(values), max(values), leader.unit) if len(values) > 1 else None] if ranges else []
         row += [len(cell.runs)] if uneven else []
         row += [cell.columns[other].median if other else None] if further_title else []
         rows.append(tuple(row))
@@ -120,9 +118,7 @@ def _value(median: float, leader: Leader, unit: str) -> Value:
 def _by_sweep(results: Results, cells: Sequence[Repeats]) -> list[list[Repeats]]:
     """Return the cells of each sweep and program, in the order of the axes."""
     sweeps = [*results.by_sweep(cell.first for cell in cells)]
-    tables = group_by(
-        cells, lambda cell: (sweeps.index(cell.first.cell.sweep), naming.program_kind(cell.first))
-    )
+    tables = group_by(cells, lambda cell: (sweeps.index(cell.first.cell.sweep), naming.program_kind(cell.first)))
     for same in tables.values():
         axes = list(dict.fromkeys(axis for cell in same for axis in cell.first.cell.labels()))
 
@@ -210,9 +206,7 @@ def ending(results: Results, findings: Sequence[audit.Finding]) -> Document:
         valid = [cell for cell in cells if not cell.first.void] or cells
         cell, leader, value = _best(valid)
         run = cell.first
-        rows.append(
-            (run.cell.sweep, leader.words, Quantity(value, leader.unit, leader.step), run.cell.describe())
-        )
+        rows.append((run.cell.sweep, leader.words, Quantity(value, leader.unit, leader.step), run.cell.describe()))
         flags.append(audit.doubts(guilty, cell.runs, leader.metric))
     columns = tuple(Column(name=name) for name in ("sweep", "number", "value", "cell"))
     table = Table(id="best", columns=columns, rows=tuple(rows), flags=tuple(flags) if any(flags) else ())
@@ -282,9 +276,7 @@ def show_run(path: Path, number: int) -> Document:
         if text.strip():
             blocks += [Text(""), Text(f"--- {name} ---"), *map(Text, text.rstrip().expandtabs().splitlines())]
     blocks += [Text(""), Text(f"All output: pinsweep show {shlex.quote(str(path))} {number} --raw", "next")]
-    title = (
-        f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {repeat}, attempt {record.attempt}"
-    )
+    title = f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {repeat}, attempt {record.attempt}"
     return Document(title=title, blocks=tuple(blocks))
 
 

@@ -140,10 +140,7 @@ class Sweep:
         for entry in Path("/proc").iterdir():
             if entry.name.isdecimal():
                 try:
-                    if (
-                        mark in (entry / "environ").read_bytes()
-                        and "\nState:\tZ" not in (entry / "status").read_text()
-                    ):
+                    if mark in (entry / "environ").read_bytes() and "\nState:\tZ" not in (entry / "status").read_text():
                         yield f"{(entry / 'comm').read_text().strip()} ({entry.name})"
                 except OSError:
                     continue
@@ -269,9 +266,7 @@ def kill_at_write(sweep: Sweep) -> None:
 
 def full_disk(sweep: Sweep) -> None:
     """The result file may not grow: RLIMIT_FSIZE ends each write beyond it as a full quota does."""
-    process = sweep.start(
-        limits={resource.RLIMIT_FSIZE: sweep.rng.randint(0, 18) * 4096 + sweep.rng.randint(0, 4095)}
-    )
+    process = sweep.start(limits={resource.RLIMIT_FSIZE: sweep.rng.randint(0, 18) * 4096 + sweep.rng.randint(0, 4095)})
     text = sweep.heard(process)
     if process.returncode == 0:
         return
@@ -369,11 +364,7 @@ def damage(sweep: Sweep) -> None:
                 check=False, timeout=PATIENCE_S, errors="replace",
             )  # fmt: skip
             sweep.found.faults += 1
-            if (
-                done.returncode not in (0, 1, 2)
-                or "a bug in pinsweep" in done.stderr
-                or "Traceback" in done.stderr
-            ):
+            if done.returncode not in (0, 1, 2) or "a bug in pinsweep" in done.stderr or "Traceback" in done.stderr:
                 kept = Path(tempfile.mkdtemp(prefix="pinsweep-damaged-")) / "d.db"
                 kept.write_bytes(data)
                 sweep.problem(f"{way} at {at}, {words[0]} ({kept}): {done.returncode} {done.stderr[-300:]}")
@@ -410,9 +401,7 @@ def power_cuts(cuts: int) -> Found:
     )
     if done.returncode == 3:
         raise Impossible(done.stderr.strip())
-    counts = re.search(
-        r"(\d+) cuts, (\d+) runs announced: \d+ cuts lost (\d+) runs, (\d+) files damaged", done.stdout
-    )
+    counts = re.search(r"(\d+) cuts, (\d+) runs announced: \d+ cuts lost (\d+) runs, (\d+) files damaged", done.stdout)
     if not counts:
         raise SystemExit(done.stdout + done.stderr)
     made, announced, lost, _ = map(int, counts.groups())
@@ -464,9 +453,7 @@ def main() -> int:
     for kind, one in found.items():
         total.add(one)
         print(f"{kind:18}{one.rounds:8}{one.faults:8}{one.announced:11}{one.lost:6}{len(one.problems):10}")
-    print(
-        f"{'all':18}{total.rounds:8}{total.faults:8}{total.announced:11}{total.lost:6}{len(total.problems):10}"
-    )
+    print(f"{'all':18}{total.rounds:8}{total.faults:8}{total.announced:11}{total.lost:6}{len(total.problems):10}")
     print(f"seed {asked.seed}, {time.monotonic() - begun:.0f} s")
     return 1 if total.problems else 0
 

@@ -73,21 +73,15 @@ def main() -> None:
     names = [line.split(":")[0].strip() for line in fio("--cmdhelp=all").splitlines() if ":" in line]
     options: dict[str, dict[str, Any]] = {}
     for name in (*names, *UNLISTED):
-        options |= {
-            name: entry for name, entry in entries(fio(f"--cmdhelp={name}")).items() if name != "type"
-        }
-    merged: dict[str, dict[str, Any]] = (
-        json.loads(Path(sys.argv[2]).read_text()) if len(sys.argv) == 3 else {}
-    )
+        options |= {name: entry for name, entry in entries(fio(f"--cmdhelp={name}")).items() if name != "type"}
+    merged: dict[str, dict[str, Any]] = json.loads(Path(sys.argv[2]).read_text()) if len(sys.argv) == 3 else {}
     for engine in fio("--enghelp").split()[3:]:
         for name in re.findall(r"^([\w-]+) *:", fio(f"--enghelp={engine}"), re.MULTILINE):
             entry = entries(fio(f"--enghelp={engine},{name}")).get(name, {"kind": "text", "help": name})
             of = {*options.get(name, merged.get(name, {})).get("engines", ()), engine}
             options[name] = {**options.get(name, entry), "engines": sorted(of)}
     print(
-        "{\n"
-        + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted((merged | options).items()))
-        + "\n}"
+        "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted((merged | options).items())) + "\n}"
     )
 
 

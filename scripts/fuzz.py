@@ -98,9 +98,7 @@ def seeds(kind: str, folder: Path) -> list[bytes]:
             b"command\n" + data.partition(b"\n")[2] for data in of_parsers[::5]
         ]
     if kind == "parse":
-        return [
-            name.encode() + b"\n" + data for name, data in _module("fuzz_parsers").seeds() if name != "hwloc"
-        ]
+        return [name.encode() + b"\n" + data for name, data in _module("fuzz_parsers").seeds() if name != "hwloc"]
     file = _result(folder / "seed.db")
     return [words.encode() + b"\n" + file for words in COMMANDS] if kind == "command" else [file]
 
@@ -277,9 +275,7 @@ def _run(data: bytes, folder: Path) -> None:
     (folder / "output").write_bytes(output)
     (folder / "program").write_text(PROGRAM.replace("FOLDER", str(folder)))
     (folder / "program").chmod(0o755)
-    text = (
-        f"schema: 1\ntitle: a\ntool: {name}\nrepeats: 1\n{EXPERIMENTS[name].replace('FOLDER', str(folder))}\n"
-    )
+    text = f"schema: 1\ntitle: a\ntool: {name}\nrepeats: 1\n{EXPERIMENTS[name].replace('FOLDER', str(folder))}\n"
     (folder / "run.yaml").write_text(text)
     (folder / "run.db").unlink(missing_ok=True)
     os.environ[f"PINSWEEP_{name.upper()}"] = str(folder / "program")
@@ -421,9 +417,7 @@ class _Worker:
     def take(self, kind: str, data: bytes) -> str:
         self._inbox.send((kind, data))
         try:
-            return (
-                str(self._answers.recv()) if self._answers.poll(PATIENCE_S) else self._again("did not answer")
-            )
+            return str(self._answers.recv()) if self._answers.poll(PATIENCE_S) else self._again("did not answer")
         except EOFError:
             return self._again("crashed")
 
@@ -448,9 +442,7 @@ def main() -> int:
     words.add_argument("--keep", type=Path, default=FOUND, metavar="DIR", help="where to keep what is found")
     asked = words.parse_args()
     sys.path.insert(0, str(ROOT))
-    counts, found = fuzz(
-        asked.seed, tuple(asked.kind or KINDS), asked.keep, seconds=asked.seconds, inputs=asked.inputs
-    )
+    counts, found = fuzz(asked.seed, tuple(asked.kind or KINDS), asked.keep, seconds=asked.seconds, inputs=asked.inputs)
     for what, count in sorted(counts.items()):
         print(f"{count:8} {what}")
     for path, what in found.items():

@@ -54,9 +54,7 @@ def python(text: str, kind: str) -> Iterator[str]:
     """Yield the one-line strings of a module (kind "messages"), or the docstrings of public names."""
     tree = ast.parse(text)
     named = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    owners = {
-        node: doc for node in ast.walk(tree) if isinstance(node, named) and (doc := ast.get_docstring(node))
-    }
+    owners = {node: doc for node in ast.walk(tree) if isinstance(node, named) and (doc := ast.get_docstring(node))}
     if kind != "messages":
         public = (doc for node, doc in owners.items() if not getattr(node, "name", "").startswith("_"))
         yield from (part for doc in public for part in markdown(doc))

@@ -152,9 +152,7 @@ def main() -> int:
     if os.geteuid():
         print("only root may mount", file=sys.stderr)
         return 3
-    if not os.environ.get(
-        OWN
-    ):  # mounts that nobody else's namespace copies and keeps, and that go when this is killed
+    if not os.environ.get(OWN):  # mounts that nobody else's namespace copies and keeps, and that go when this is killed
         argv = ["unshare", "--mount", sys.executable, *sys.argv]
         return subprocess.run(argv, env={**os.environ, OWN: "1"}, check=False).returncode
     rng = random.Random(asked.seed)
@@ -181,9 +179,7 @@ def main() -> int:
     except Impossible as error:
         print(error, file=sys.stderr)
         return 3
-    print(
-        f"{asked.cuts} cuts, {announced} runs announced: {lossy} cuts lost {lost} runs, {damaged} files damaged"
-    )
+    print(f"{asked.cuts} cuts, {announced} runs announced: {lossy} cuts lost {lost} runs, {damaged} files damaged")
     return 1 if lossy or damaged else 0
 
 

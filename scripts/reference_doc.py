@@ -50,9 +50,7 @@ def cli_page() -> str:
     return CLI + "".join(f"\n## {name}\n\n{text}" for name, text in _helps(cli, "pinsweep"))
 
 
-def _helps(
-    command: click.Command, name: str, parent: click.Context | None = None
-) -> Iterator[tuple[str, str]]:
+def _helps(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
     context = command.make_context(name.split()[-1], [], parent, resilient_parsing=True, terminal_width=WIDTH)
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     parts = [f"`{name} {' '.join(command.collect_usage_pieces(context))}`"]
@@ -61,11 +59,7 @@ def _helps(
     shared = [option for option in options if name != "pinsweep run" and option.help in _run_helps()]
     records = [option.get_help_record(context) for option in options if option not in shared]
     rows = [f"| `{_cell(record[0])}` | {_cell(record[1])} |" for record in records if record]
-    rows += (
-        [f"| {', '.join(f'`{option.opts[0]}`' for option in shared)} | as in `pinsweep run` |"]
-        if shared
-        else []
-    )
+    rows += [f"| {', '.join(f'`{option.opts[0]}`' for option in shared)} | as in `pinsweep run` |"] if shared else []
     parts += ["\n".join(["| option | effect |", "|---|---|", *rows])] if rows else []
     yield (
         name,

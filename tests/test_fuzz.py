@@ -58,9 +58,7 @@ def assert_taken(kinds: tuple[str, ...], inputs: int, folder: Path) -> None:
     assert {line.split()[1] for line in done.stdout.splitlines()} == set(kinds)
 
 
-def test_what_goes_wrong_is_found_and_kept(
-    fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_goes_wrong_is_found_and_kept(fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exceptions, memory without end, time without end, and a child that dies."""
 
     def wrong(data: bytes, _: Path) -> None:

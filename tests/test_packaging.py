@@ -15,9 +15,7 @@ from pinsweep import __version__
 
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGES = {"parsers", "orchestrator", "reports", "pinsweep"}
-pytest.importorskip(
-    "hatchling", reason="hatchling, which builds the wheel, is not here (requirements/dev.txt)"
-)
+pytest.importorskip("hatchling", reason="hatchling, which builds the wheel, is not here (requirements/dev.txt)")
 
 
 def build(target: str, source: Path, folder: Path) -> Path:

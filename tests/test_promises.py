@@ -15,11 +15,7 @@ def test_each_test_that_a_promise_names_is_there() -> None:
         f"{path}::{name}"
         for path, name in sorted(named)
         if name
-        not in {
-            node.name
-            for node in ast.parse((ROOT / path).read_text()).body
-            if isinstance(node, ast.FunctionDef)
-        }
+        not in {node.name for node in ast.parse((ROOT / path).read_text()).body if isinstance(node, ast.FunctionDef)}
     ]
 
     assert len(named) >= 15
@@ -29,9 +25,7 @@ def test_each_test_that_a_promise_names_is_there() -> None:
 def test_each_row_of_a_promise_names_a_test_or_refers_to_one() -> None:
     blocks = (ROOT / "docs/promises.md").read_text().split("\n\n")
     tables = [block.splitlines() for block in blocks if block.startswith(("| promise", "| where"))]
-    rows = [
-        line for table in tables for line in table[2:]
-    ]  # what is measured, and not promised, has a table, too
+    rows = [line for table in tables for line in table[2:]]  # what is measured, and not promised, has a table, too
 
     assert len(rows) >= 30
     assert [

@@ -70,8 +70,7 @@ def test_no_file_names_the_machine_it_was_written_on() -> None:
         if path.parts[:2] != ("tests", "fixtures")  # captured outputs are what their machines printed
         for match in ABSOLUTE.finditer(text)
         # a folder at the root that is here and not everywhere; /no/such/tool of an example is not here
-        if (match[1] not in SYSTEM and Path("/", match[1]).exists())
-        or (match[1] == "home" and match[2] not in PEOPLE)
+        if (match[1] not in SYSTEM and Path("/", match[1]).exists()) or (match[1] == "home" and match[2] not in PEOPLE)
     ]
     assert found == []
 
@@ -84,9 +83,7 @@ class TestLock:
         packages = [line for line in text.splitlines() if line.strip()]
 
         assert packages
-        assert [
-            p for p in packages if not re.match(r"[a-z0-9.-]+==\S+ ", p) or "--hash=sha256:" not in p
-        ] == []
+        assert [p for p in packages if not re.match(r"[a-z0-9.-]+==\S+ ", p) or "--hash=sha256:" not in p] == []
         assert "://" not in text
 
     def test_holds_every_dependency_of_pyproject(self, lock: Path) -> None:
@@ -117,8 +114,7 @@ def test_the_licence_of_each_dependency_is_told() -> None:
 def test_the_locks_agree() -> None:
     pin = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
     node, base, dev = (
-        dict(pin.findall((PROJECT / "requirements" / f"{n}.txt").read_text()))
-        for n in ("node", "base", "dev")
+        dict(pin.findall((PROJECT / "requirements" / f"{n}.txt").read_text())) for n in ("node", "base", "dev")
     )
 
     assert node.items() <= base.items() <= dev.items()
@@ -184,9 +180,7 @@ def test_front_doors_are_executable(script: str) -> None:
 def test_glossary_has_the_words_that_the_tool_says() -> None:
     terms = {
         term.strip("` ")
-        for row in re.findall(
-            r"^\| (.+?) \|", (PROJECT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE
-        )
+        for row in re.findall(r"^\| (.+?) \|", (PROJECT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)
         for term in row.split(",")
     }
     families = {f"{found.id[0]}1" for found in checks()}

@@ -342,9 +342,7 @@ def test_moved_clone_gets_a_new_environment(machine: Machine) -> None:
     ("run_status", "commands", "status"),
     [(0, ["run", "report"], 0), (1, ["run", "report"], 1), (130, ["run"], 130)],
 )
-def test_quickstart_runs_then_reports(
-    machine: Machine, run_status: int, commands: list[str], status: int
-) -> None:
+def test_quickstart_runs_then_reports(machine: Machine, run_status: int, commands: list[str], status: int) -> None:
     for name in ("date", "mkdir", "uname"):
         (machine.bin / name).symlink_to(shutil.which(name) or f"/usr/bin/{name}")
     machine.set_up()

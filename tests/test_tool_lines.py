@@ -16,9 +16,7 @@ def counter() -> ModuleType:
 
 
 @pytest.mark.slow
-def test_no_line_outside_its_rooms_names_a_tool(
-    counter: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_line_outside_its_rooms_names_a_tool(counter: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     status = counter.main()
 
     assert capsys.readouterr().out == "0 lines\n"

@@ -234,9 +234,7 @@ def table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableC
     text = decode(item.data)
     out = []
     for form in _readings(item.tool, asked):
-        columns, *others = (
-            table.read_columns(words, item.tool) for words in (form["columns"], *form["beside"])
-        )
+        columns, *others = (table.read_columns(words, item.tool) for words in (form["columns"], *form["beside"]))
         for cell in table.cells(text, columns, item.tool, text_of.heading_of, others):
             command = asked.command or cell.command
             facts = taken(item.tool).typed(command)
@@ -273,9 +271,7 @@ def _hwloc(text: str, name: str) -> Parsed:
         facts = {"may_be_used": share, **facts}
     if offline := [pu.os_index for pu in topology.pus if not pu.online]:
         facts = {"offline": named_cpus(offline), **facts}
-    rows = tuple(
-        (start, end, "distance", "1", float(d)) for (start, end), d in sorted(topology.distances.items())
-    )
+    rows = tuple((start, end, "distance", "1", float(d)) for (start, end), d in sorted(topology.distances.items()))
     found = Table(columns=("node", "to", "metric", "unit", "value"), rows=rows)
     return Parsed(tables={"measurements": found}, facts=facts)
 
@@ -309,9 +305,7 @@ def intake_options(
         table.read_columns(form, str(tool))
     if tool is not None and tool != "hwloc" and tool not in parser_names():
         get_parser(tool)  # raises
-    return IntakeOptions(
-        tool=tool, axes=patterns, settings=given, columns=forms, command=command, whole=whole
-    )
+    return IntakeOptions(tool=tool, axes=patterns, settings=given, columns=forms, command=command, whole=whole)
 
 
 def _pair(option: str, text: str, example: str) -> tuple[str, str]:

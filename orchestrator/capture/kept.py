@@ -70,9 +70,7 @@ class _Item:
     @property
     def key(self) -> str:
         """A key that is equal for texts with equal options, unless the user gives different repeats."""
-        return json.dumps(
-            [self.tool, dict(self.options), self.place, self.repeat], sort_keys=True, default=str
-        )
+        return json.dumps([self.tool, dict(self.options), self.place, self.repeat], sort_keys=True, default=str)
 
     @property
     def program(self) -> str:
@@ -112,9 +110,7 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
             tools = {stored.cell.point_id: stored.cell.tool for stored in result.cells()}
             stored_keys = {(tools.get(r.point_id), r.capture.digest) for r in result.runs() if r.capture}
             new = [
-                item
-                for item in runs
-                if stored_keys.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})
+                item for item in runs if stored_keys.isdisjoint({(item.tool, item.digest), (item.tool, item.before)})
             ]
             fresh = list({item.digest: item for item in reversed(new)}.values())[::-1]
             if fresh or described:
@@ -186,9 +182,7 @@ def _of_outputs(item: Captured, asked: IntakeOptions, notes: Counter[str]) -> It
             empty = False
             options = text_of.options(item.tool, parsed) | ({"source": item.host} if item.host else {})
             if usual := text_of.defaults(item.tool, options, parsed):
-                words = " ".join(
-                    f"{name}={value}" for name, value in usual.items() if name not in asked.settings
-                )
+                words = " ".join(f"{name}={value}" for name, value in usual.items() if name not in asked.settings)
                 notes[f"{words}: not given, the default of {parser.NAME}"] += 1
             title = text_of.heading(item.tool, above) if several else ""
             yield _Part(label, piece, above, parsed, reading, {**usual, **options}, None, title)
@@ -281,9 +275,7 @@ def _cells(items: Sequence[_Item], result: ResultFile, notes: Counter[str]) -> l
     digests = {item.digest for same in equal for item in same}
     names = _short_names([item.label for item in items if item.digest in digests])
     used = set(existing)
-    labelled = [
-        _with_source(item, names[item.label], used) if item.digest in digests else item for item in items
-    ]
+    labelled = [_with_source(item, names[item.label], used) if item.digest in digests else item for item in items]
     axes = _axes(labelled)
     cells = [(item, _point(item, axes[item.tool])) for item in labelled]
     repeats: dict[str, list[int]] = {}
@@ -304,9 +296,7 @@ def _note_equal(equal: Sequence[Sequence[_Item]], notes: Counter[str]) -> None:
     differ = any(len({item.argv for item in same if item.argv}) > 1 for same in equal)
     runs, texts = sum(map(len, equal)), len({item.file for same in equal for item in same})
     which = f"{runs} runs of {texts} text{'s' if texts > 1 else ''}" if runs > texts else f"{runs} texts"
-    commands = (
-        "Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. " if differ else ""
-    )
+    commands = "Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. " if differ else ""
     notes[
         f"{which} tell the same options as another (e.g. {most[0].label}): `source` distinguishes them. {commands}"
         'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
@@ -337,9 +327,7 @@ def _by_headings(items: Sequence[_Item], notes: Counter[str]) -> list[_Item]:
                 if axis == "place":
                     named[item.digest] = replace(item, added=added, place=name)
                 else:
-                    named[item.digest] = replace(
-                        item, added=added, options={**item.options, "source": source}
-                    )
+                    named[item.digest] = replace(item, added=added, options={**item.options, "source": source})
             break
     return [named.get(item.digest, item) for item in items]
 
@@ -413,9 +401,7 @@ def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, in
     result.end_session(session, now)
 
 
-def _record(
-    item: _Item, cell: Cell, repeat: int, session: int, now: str, index: int
-) -> tuple[PlannedRun, RunRecord]:
+def _record(item: _Item, cell: Cell, repeat: int, session: int, now: str, index: int) -> tuple[PlannedRun, RunRecord]:
     planned = PlannedRun(
         sweep=cell.sweep, tool=cell.tool, cell=cell, repeat=repeat, argv=item.argv, env={}, placement=None,
         timeout_s=0.0, nominal_s=0.0, estimate_s=0.0, program=item.program,

@@ -90,9 +90,7 @@ def _file(name: str, *, named: bool) -> Iterator[Source]:
         with Path(name).open("rb") as stream:
             yield from _opened(name, stream, named=named)
     except OSError as error:
-        yield Source(
-            name=name, problem=f"cannot be read: {error.strerror or error}", named=named, missing=named
-        )
+        yield Source(name=name, problem=f"cannot be read: {error.strerror or error}", named=named, missing=named)
 
 
 def _opened(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
@@ -102,9 +100,7 @@ def _opened(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         yield from _zip(name, whole, named=named)
     elif head.startswith(b"\x28\xb5\x2f\xfd"):
-        yield Source(
-            name=name, problem="compressed with zstd, which is not read: unpack it first", named=named
-        )
+        yield Source(name=name, problem="compressed with zstd, which is not read: unpack it first", named=named)
     elif head.startswith(b"SQLite format 3\0"):
         what = "a database: `pinsweep report` and `export` read result files"
         yield Source(name=name, problem=what, named=named)

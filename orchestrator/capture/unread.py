@@ -85,9 +85,7 @@ def left_out(text: str, figures: Callable[[str], object]) -> Iterator[Form]:
 
 def described(text: str) -> list[str]:
     """Return the tools that describe a machine and have lines in a text."""
-    return [
-        tool for tool in sorted(DESCRIPTIONS) if len(text) <= LONGEST and get_parser(tool).recognise(text)
-    ]
+    return [tool for tool in sorted(DESCRIPTIONS) if len(text) <= LONGEST and get_parser(tool).recognise(text)]
 
 
 def tables(lines: Sequence[str]) -> list[Typed]:

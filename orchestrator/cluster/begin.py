@@ -60,9 +60,7 @@ def new_sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[S
     try:
         is_used = output.exists() and (not output.is_dir() or any(output.iterdir()))
     except OSError as error:
-        raise UserError(
-            str(output), error.strerror or "cannot be read", "name another folder with -o"
-        ) from None
+        raise UserError(str(output), error.strerror or "cannot be read", "name another folder with -o") from None
     if is_used:
         raise UserError(str(output), "exists, and holds no sweep of many hosts", "name a new folder with -o")
     texts = read_experiments(request.experiments)
@@ -125,9 +123,7 @@ def refuse_other(sweep: Sweep, request: Request) -> None:
         other,
     )
     for name, sha256 in {**sweep.experiments, folder.JOB: sweep.script}.items():
-        refuse(
-            sha256 not in ("", _digest(sweep.path(name))), f"{name} was changed", f"put it back, or {other}"
-        )
+        refuse(sha256 not in ("", _digest(sweep.path(name))), f"{name} was changed", f"put it back, or {other}")
     if request.nodes is not None:
         refuse(set(nodeset.expand(request.nodes)) != set(sweep.hosts), "is a sweep of other hosts")
     if request.experiments:

@@ -61,9 +61,7 @@ class Sweep:
     work: str = "/"  # the working folder of the jobs
     at_once: int = 0  # 0: no bound
     canary: bool = False
-    limits_min: Mapping[str, int] = field(
-        default_factory=dict
-    )  # kind of host → minutes that its job may take
+    limits_min: Mapping[str, int] = field(default_factory=dict)  # kind of host → minutes that its job may take
     user: str = ""
     python: str = ""
     version: str = ""
@@ -281,11 +279,7 @@ def contents(path: Path) -> bytes:
 def put(path: Path, data: str | bytes | BinaryIO, *, tag: str = "") -> None:
     """Replace a file by a synced, complete one. Raises OSError. `tag`: writers with one tag never write at a time."""
     part = path.with_name(f".{path.name}.{tag or os.getpid()}.part")
-    source = (
-        data
-        if not isinstance(data, str | bytes)
-        else io.BytesIO(data.encode() if isinstance(data, str) else data)
-    )
+    source = data if not isinstance(data, str | bytes) else io.BytesIO(data.encode() if isinstance(data, str) else data)
     try:
         with safe_files.create(part) as stream:
             shutil.copyfileobj(source, stream, 1 << 20)

@@ -134,9 +134,7 @@ class Home:
                 if error.errno != errno.EADDRINUSE:
                     raise
             if time.monotonic() >= ends:
-                raise UserError(
-                    str(self.home), "another pinsweep on this host sends its results there", "wait for it"
-                )
+                raise UserError(str(self.home), "another pinsweep on this host sends its results there", "wait for it")
             time.sleep(0.5)
 
     def _fetch(self) -> None:

@@ -18,9 +18,7 @@ def expand(text: str) -> tuple[str, ...]:
     try:
         from ClusterShell.NodeSet import NodeSet, NodeSetException
     except ImportError:
-        raise UserError(
-            "--nodes", "ClusterShell is not installed", "pip install 'pinsweep[cluster]'"
-        ) from None
+        raise UserError("--nodes", "ClusterShell is not installed", "pip install 'pinsweep[cluster]'") from None
     for first, last in _RANGE.findall(text):  # ClusterShell makes all names of a range before it counts them
         if len(last) > 15 or int(last) - int(first[:15]) > MAX_HOSTS:
             raise _too_many(text)
@@ -45,9 +43,7 @@ def check(names: Iterable[str]) -> tuple[str, ...]:
         raise _too_many(f"{hosts[0]},{hosts[1]},…")
     for name in hosts:
         if not _NAME.fullmatch(name):
-            raise UserError(
-                "--nodes", f"not the name of a host: {name!r}", "letters, digits, '-', '_' and '.'"
-            )
+            raise UserError("--nodes", f"not the name of a host: {name!r}", "letters, digits, '-', '_' and '.'")
     return hosts
 
 

@@ -118,17 +118,11 @@ class Slurm(Engine):
             done = _run(argv, self._answer_s)
             if done.returncode == 0:
                 return done.stdout
-            why = (
-                " ".join(done.stderr.split()).removeprefix(f"{argv[0]}: ") or f"exit status {done.returncode}"
-            )
+            why = " ".join(done.stderr.split()).removeprefix(f"{argv[0]}: ") or f"exit status {done.returncode}"
             if not slurm_text.is_unavailable(done.stderr) or time.monotonic() >= ends:
-                raise Unavailable(
-                    argv[0], why, "check that Slurm answers here, then run the same command again"
-                )
+                raise Unavailable(argv[0], why, "check that Slurm answers here, then run the same command again")
             if not is_reported:
-                self._on_wait(
-                    f"Slurm does not answer, waiting up to {self._patience_s:.0f} s: {argv[0]}: {why}"
-                )
+                self._on_wait(f"Slurm does not answer, waiting up to {self._patience_s:.0f} s: {argv[0]}: {why}")
                 is_reported = True
             time.sleep(1.0)
 
@@ -163,18 +157,14 @@ def requested_min(sweep: Sweep, job: Submission) -> int:
     return slurm_text.minutes(limit) if limit else job.limit_min or sweep.limit_min
 
 
-def time_warnings(
-    sweep: Sweep, jobs: Iterable[Submission], hosts: Mapping[str, Host]
-) -> dict[str, list[str]]:
+def time_warnings(sweep: Sweep, jobs: Iterable[Submission], hosts: Mapping[str, Host]) -> dict[str, list[str]]:
     """Return warning → the hosts whose jobs have less time than needed, or more than the partition allows."""
     hosts_by_warning: dict[str, list[str]] = {}
     for job in jobs:
         host = hosts.get(job.host) or Host(name=job.host)
         needed, requested = sweep.limits_min.get(host.kind, 0), requested_min(sweep, job)
         if host.allowed_min and requested > host.allowed_min:
-            text = (
-                f"Slurm starts no job: it asks for {requested} min, the partition allows {host.allowed_min}"
-            )
+            text = f"Slurm starts no job: it asks for {requested} min, the partition allows {host.allowed_min}"
         elif requested and requested < needed:
             text = f"jobs end after {requested} min, and may need {needed}: `run -o` continues them"
         else:

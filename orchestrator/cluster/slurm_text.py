@@ -49,9 +49,7 @@ _UNAVAILABLE: Final = re.compile(
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
-def parse_hosts(
-    text: str, names: Iterable[str], *, reserved: bool = False, partitions: str = ""
-) -> dict[str, Host]:
+def parse_hosts(text: str, names: Iterable[str], *, reserved: bool = False, partitions: str = "") -> dict[str, Host]:
     """Return the facts about each host from sinfo, which prints a line per host and partition.
 
     `reserved`: the jobs have a reservation, and may run on hosts in maintenance. `partitions`: the partitions of the
@@ -119,9 +117,7 @@ def parse_jobs(text: str) -> dict[str, Job]:
         fields = line.split("|", 3)
         if len(fields) == 4 and fields[0] and fields[1].isdigit():
             job = _job(*fields)
-            newest[job.host] = max(
-                job, newest.get(job.host, job), key=lambda j: (j.phase != "over", int(j.id))
-            )
+            newest[job.host] = max(job, newest.get(job.host, job), key=lambda j: (j.phase != "over", int(j.id)))
     return newest
 
 
@@ -154,8 +150,6 @@ def is_unavailable(stderr: str) -> bool:
 def refusal(stderr: str) -> str:
     """Return the reason why sbatch refused a job: the name of a limit, or its last words."""
     lines = [re.sub(r"^sbatch: (error: )?", "", line).strip() for line in stderr.splitlines()]
-    lines = [line for line in lines if line and not line.startswith('Try "sbatch')] or [
-        "sbatch gave no reason"
-    ]
+    lines = [line for line in lines if line and not line.startswith('Try "sbatch')] or ["sbatch gave no reason"]
     reasons = (line for line in lines if "failed" in line or re.fullmatch(r"\w*(Max|Grp|Limit)\w*", line))
     return next(reasons, lines[-1]).removeprefix("Batch job submission failed: ")

@@ -91,9 +91,7 @@ class Ssh(Engine):
     def fetch(self, hosts: Sequence[str]) -> None:
         sweep = self.sweep
         sources = [host for host in hosts if host in self._answers and self._answers[host].has_results]
-        scripts = {
-            host: ssh_text.script(sweep, host, "fetch", known=_digest(sweep.result(host))) for host in sources
-        }
+        scripts = {host: ssh_text.script(sweep, host, "fetch", known=_digest(sweep.result(host))) for host in sources}
         cleanups: dict[str, str] = {}
         for host, (rc, text) in _ask(scripts, within_s=_FETCH_S, max_bytes=_MAX_FETCH_BYTES).items():
             try:
@@ -125,9 +123,7 @@ class Ssh(Engine):
             raise Unavailable(error.place, error.cause, error.hint) from None
         python = "true" if sweep.setup else sweep.python or "true"
         answers = _ask({h: ssh_text.script(sweep, h, "look", python=python) for h in sweep.hosts})
-        self._answers = {
-            h: ssh_text.parse_look(h, *answer, python=sweep.python) for h, answer in answers.items()
-        }
+        self._answers = {h: ssh_text.parse_look(h, *answer, python=sweep.python) for h, answer in answers.items()}
         self._asked_s = time.monotonic()
 
 
@@ -190,9 +186,7 @@ def _ask(
                 scripts[host].encode() + (packages or {}).get(host, b""),
             )
             try:
-                done = subprocess.run(
-                    command, input=stdin, stdout=stdout, stderr=stderr, timeout=within_s, check=False
-                )
+                done = subprocess.run(command, input=stdin, stdout=stdout, stderr=stderr, timeout=within_s, check=False)
             except subprocess.TimeoutExpired:
                 return None, ""
             if done.returncode == -signal.SIGXFSZ or stdout.tell() > max_bytes:

@@ -113,9 +113,7 @@ def state_of(
         return make(word="failed", reason=f"job {log.job} ended well, but its results are missing")
     if log and log.rc is not None:
         stopped = f"job {log.job} {_STOPPED}" if log.rc in (130, 143) else ""
-        return make(
-            word="failed", reason=failure or stopped or f"{log.reason or 'no reason given'} (rc {log.rc})"
-        )
+        return make(word="failed", reason=failure or stopped or f"{log.reason or 'no reason given'} (rc {log.rc})")
     if never_began:
         return make(word="failed", reason=f"{never_began}; `run -o` submits another")
     if problem:
@@ -123,9 +121,7 @@ def state_of(
     if job and job.state == "NODE_FAIL":
         return make(word="lost", reason=f"job {job.id} NODE_FAIL: Slurm lost the host")
     if job and job.state != "COMPLETED":
-        return make(
-            word="failed", reason=f"job {job.id} {job.state}{f' ({job.reason})' if job.reason else ''}"
-        )
+        return make(word="failed", reason=f"job {job.id} {job.state}{f' ({job.reason})' if job.reason else ''}")
     return make(word="lost", reason="its job ended without a last line in its log")
 
 
@@ -153,7 +149,4 @@ def fold(states: Sequence[State]) -> list[tuple[Word, str, tuple[State, ...]]]:
         reason = re.sub(rf"\bjob {re.escape(state.job)}\b", "job", reason) if state.job else reason
         groups.setdefault((state.word, reason), []).append(state)
     order = sorted(groups.items(), key=lambda item: (WORDS.index(item[0][0]), -len(item[1])))
-    return [
-        (word, group[0].reason if len(group) == 1 else reason, tuple(group))
-        for (word, reason), group in order
-    ]
+    return [(word, group[0].reason if len(group) == 1 else reason, tuple(group)) for (word, reason), group in order]

@@ -55,9 +55,7 @@ class View:
         return self.nodes[host].kind if host in self.nodes else ""
 
 
-def engine_of(
-    sweep: Sweep, on_wait: Callable[[str], None] = lambda _: None, *, patient: bool = True
-) -> Engine:
+def engine_of(sweep: Sweep, on_wait: Callable[[str], None] = lambda _: None, *, patient: bool = True) -> Engine:
     """Return what starts the jobs of a sweep.
 
     `on_wait` gets a message if Slurm does not answer at once. Unless `patient`, Slurm is asked only once.

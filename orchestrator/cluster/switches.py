@@ -7,9 +7,7 @@ import re
 from orchestrator.cluster import nodeset
 from parsers.errors import UserError
 
-_SLURM = re.compile(
-    r"(?:SwitchName|BlockName|AggregatedBlock|RingName)=(\S+)(?:\s.*)?\sNodes=(\S+)", re.IGNORECASE
-)
+_SLURM = re.compile(r"(?:SwitchName|BlockName|AggregatedBlock|RingName)=(\S+)(?:\s.*)?\sNodes=(\S+)", re.IGNORECASE)
 _LIST = re.compile(r"([^\s:=]+)\s*:\s*(\S.*)")
 
 

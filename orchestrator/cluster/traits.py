@@ -49,10 +49,7 @@ def of_session(
     """Return the measuring conditions of a session: "kernel" → "6.1". `skipped`: sweep → why none of it ran."""
     return {
         **{name: str(facts[key]) for key, name in FACTS.items() if facts.get(key) is not None},
-        **{
-            str(program.get("name") or tool): str(program.get("version") or "?")
-            for tool, program in programs.items()
-        },
+        **{str(program.get("name") or tool): str(program.get("version") or "?") for tool, program in programs.items()},
         **{sweep: f"{_SKIPPED}{reason}" for sweep, reason in (skipped or {}).items()},
     }
 
@@ -72,9 +69,7 @@ def differences(traits: Mapping[str, Mapping[str, str]]) -> tuple[Difference, ..
         for host, value in value_of.items():
             if value != usual and (value or host not in skips):
                 groups.setdefault(value, []).append(host)
-        rows += [
-            Difference(hosts=tuple(group), what=what, here=v, others=usual) for v, group in groups.items()
-        ]
+        rows += [Difference(hosts=tuple(group), what=what, here=v, others=usual) for v, group in groups.items()]
     return tuple(rows)
 
 

@@ -100,9 +100,7 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
     def values(name: str, raw: Any) -> list[Any]:  # noqa: ANN401
         return _values(name, options.get(name, FREE), raw, numbers)
 
-    axes = {
-        name: _distinct(v for raw in raws for v in values(name, raw)) for name, raws in sweep.matrix.items()
-    }
+    axes = {name: _distinct(v for raw in raws for v in values(name, raw)) for name, raws in sweep.matrix.items()}
     walks = {name: [v for raw in raws for v in values(name, raw)] for name, raws in sweep.zip.items()}
     rows: list[Options] = (
         [dict(zip(walks, row, strict=True)) for row in zip(*walks.values(), strict=True)] if walks else [{}]
@@ -112,9 +110,7 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
             sweep.name, f"{count} cells", f"a sweep has at most {MAX_CELLS}; split it, or name fewer values"
         )
     fixed = {name: values(name, raw)[0] for name, raw in sweep.fixed.items()}
-    product = [
-        dict(zip(axes, row, strict=True)) | walk for row in itertools.product(*axes.values()) for walk in rows
-    ]
+    product = [dict(zip(axes, row, strict=True)) | walk for row in itertools.product(*axes.values()) for walk in rows]
     named = (*axes, *walks)
     if not named and sweep.include:
         product = []
@@ -148,9 +144,7 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
     return list(by_id.values())
 
 
-def _include(
-    tool: str, product: list[Options], named: Sequence[str], entries: Sequence[Options]
-) -> list[Options]:
+def _include(tool: str, product: list[Options], named: Sequence[str], entries: Sequence[Options]) -> list[Options]:
     """Add the include entries, one after the other. Cells that an entry made are not added to by later ones."""
     extended = [dict(cell) for cell in product]
     added: list[Options] = []

@@ -102,9 +102,7 @@ def parse_experiment(text: str, path: str) -> Experiment:
     for where, draft in drafts.items():
         body = bodies[where]
         label = body.get("name", name)
-        finished.append(
-            draft.sweep(name=label, title=str(body.get("title", label)).strip(), **_settings(data, body))
-        )
+        finished.append(draft.sweep(name=label, title=str(body.get("title", label)).strip(), **_settings(data, body)))
         rules.check_cells(draft, finished[-1])
     document.check()
     return Experiment(title=title, path=path, text=text, sweeps=tuple(finished), about=about(text))
@@ -151,9 +149,7 @@ def _draft(document: Document, language: schema.Schema, where: Path, tool: str) 
     inherited = [name for name in head if name not in local]
     if where and tool != document.data.get("tool"):  # the head's tool has its options checked already
         wanted = {"$ref": f"#/$defs/{tool}", "$defs": language["$defs"]}
-        validate(
-            document, wanted, schema.FORMATS, data={name: head[name] for name in inherited}, path=("fixed",)
-        )
+        validate(document, wanted, schema.FORMATS, data={name: head[name] for name in inherited}, path=("fixed",))
     inherited = [name for name in inherited if not document.is_wrong(("fixed", name))]
     return Draft(document, tool, where, {f"fixed.{name}": ("fixed", name) for name in inherited} | paths)
 

@@ -161,9 +161,7 @@ def parse(text: str, percent_of: str = "") -> Quantity:
     if match is None:
         return Quantity(text=text, start=_term(text, percent_of))
     if not match["start"] or not match["end"]:
-        raise QuantityError(
-            f"{text!r} has no {'end' if match['start'] else 'start'}", "a range is written 1..8"
-        )
+        raise QuantityError(f"{text!r} has no {'end' if match['start'] else 'start'}", "a range is written 1..8")
     start, end = _term(match["start"], percent_of), _term(match["end"], percent_of)
     step = _term(match["step"], "").factor if match["step"] else None
     ratio = Fraction(match["ratio"]) if match["ratio"] else None

@@ -102,9 +102,7 @@ class Draft:
             fixed={name: value for name, (value,) in self.axes("fixed").items()},
             matrix=self.axes("matrix"),
             zip=self.axes("zip"),
-            include=tuple(
-                {name: value for name, (value,) in entry.items()} for entry in self.entries("include")
-            ),
+            include=tuple({name: value for name, (value,) in entry.items()} for entry in self.entries("include")),
             exclude=self.entries("exclude"),
             marks={key: self.document.keys[path] for key, path in self.places().items()},
             **settings,
@@ -155,9 +153,7 @@ def _values(draft: Draft) -> None:
         if problem and not _depends(draft, name, value):
             draft.document.wrong(path, problem, option.help)
         elif len(values) != 1 and not {*AXES, "exclude"} & {*path}:
-            draft.document.wrong(
-                path, f"{raw} is {len(values)} values where one belongs", "put it under `matrix`"
-            )
+            draft.document.wrong(path, f"{raw} is {len(values)} values where one belongs", "put it under `matrix`")
 
 
 def _places(draft: Draft) -> None:
@@ -168,9 +164,7 @@ def _places(draft: Draft) -> None:
             continue
         parts = [part.strip() for part in raw.split(",")] if isinstance(raw, str) else []
         if len(parts) > 1 and not any(place_problems(_place(part)) for part in parts):
-            draft.document.wrong(
-                path, f"{raw!r} is several places", f"a list has brackets: [{', '.join(parts)}]"
-            )
+            draft.document.wrong(path, f"{raw!r} is several places", f"a list has brackets: [{', '.join(parts)}]")
         for field, what in place_problems(_place(raw)):
             draft.document.wrong((*path, field) if isinstance(raw, dict) and field in raw else path, what)
     for part in AXES:
@@ -209,9 +203,7 @@ def _zip(draft: Draft) -> None:
             values = _resolve(draft, name, raw)
             depends = _depends(draft, name, raw)
             if len(values) > 1 and depends:
-                return draft.wrong(
-                    f"zip.{name}", f"{raw} has another length on another machine", "list the values"
-                )
+                return draft.wrong(f"zip.{name}", f"{raw} has another length on another machine", "list the values")
             texts[name] += [str(raw)] if depends else map(expand.text_of, values)
     lengths = {name: len(values) for name, values in texts.items()}
     if len({*lengths.values()}) > 1:
@@ -246,9 +238,7 @@ def _exclude(draft: Draft) -> None:
 def _keys(draft: Draft, name: str, values: Sequence[Any]) -> dict[str, str] | None:
     """Return the keys of each axis value → its text, or None for a value that depends on the machine."""
     if name == "place":
-        return {
-            key: key for key in (value.name if isinstance(value, Place) else str(value) for value in values)
-        }
+        return {key: key for key in (value.name if isinstance(value, Place) else str(value) for value in values)}
     if any(_depends(draft, name, value) for value in values):
         return None
     resolved = (item for value in values for item in _resolve(draft, name, value))
@@ -291,15 +281,11 @@ def check_cells(draft: Draft, sweep: Sweep) -> None:
     complaints: dict[Problem, list[str]] = {}
     required = [name for name, option in options.items() if option.required]
     for cell, _ in cells[:MAX_CHECKED]:
-        absent: list[Problem] = [
-            (n, "is missing: the tool needs it") for n in required if n not in cell.options
-        ]
+        absent: list[Problem] = [(n, "is missing: the tool needs it") for n in required if n not in cell.options]
         for problem in absent or module.problems(cell.options):
             if expand.text_of(cell.options.get(problem[0])) not in depends.get(problem[0], ()):
                 complaints.setdefault(problem, []).append(cell.describe())
-    places = {
-        key.partition(".")[2]: path for key, path in draft.places().items() if not key.startswith("exclude")
-    }
+    places = {key.partition(".")[2]: path for key, path in draft.places().items() if not key.startswith("exclude")}
     fixed = (*draft.path, "fixed")
     for (name, what, *hints), labels in complaints.items():
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""

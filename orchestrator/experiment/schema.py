@@ -115,9 +115,7 @@ def json_schema(names: Iterable[str] | None = None) -> Schema:
     sweep = {"name": {"type": "string", "pattern": f"^{yaml_nodes.NAME}$"}, **head}
     sweeps = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/sweep"}}
     needs_tool: Schema = {"required": ["tool"], "properties": {"tool": {"description": tools_known()}}}
-    several: Schema = {
-        "properties": {key: {"not": {}, "description": "move it into a sweep"} for key in MATRIX}
-    }
+    several: Schema = {"properties": {key: {"not": {}, "description": "move it into a sweep"} for key in MATRIX}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pinsweep experiment",
@@ -197,10 +195,7 @@ def _options(tool: str) -> dict[str, Schema]:
     """Return the definitions `TOOL` (options with one value each), `TOOL:axes` and `TOOL:parts` (of a sweep)."""
     module = get_tool(tool)
     options = module.options()
-    values = {
-        name: _describe(option.help, _examples(option), _value(name, option))
-        for name, option in options.items()
-    }
+    values = {name: _describe(option.help, _examples(option), _value(name, option)) for name, option in options.items()}
     values["place"] = _describe(*KEYS["place"], {"$ref": "#/$defs/place"})
     several = {
         name: {
@@ -284,9 +279,7 @@ def _value(name: str, option: Option) -> Schema:
             value = {"enum": [*words, *(int(word) for word in words if word.isdecimal())]}
         case "mapping":
             fields = {
-                field: _describe(
-                    inner.help, (), _value(field, inner) if inner.choices else {"type": "string"}
-                )
+                field: _describe(inner.help, (), _value(field, inner) if inner.choices else {"type": "string"})
                 for field, inner in option.fields.items()
             }
             entry = {"type": "object", "properties": fields, "additionalProperties": False}

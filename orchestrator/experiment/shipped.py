@@ -10,9 +10,7 @@ from orchestrator.machine.near_files import near_files
 from parsers.errors import UserError, nearest
 
 _HERE: Final = Path(__file__).resolve().parents[1]
-_HINT: Final = (
-    "`pinsweep init --list` lists the shipped experiments, `pinsweep init TOOL` writes a first experiment"
-)
+_HINT: Final = "`pinsweep init --list` lists the shipped experiments, `pinsweep init TOOL` writes a first experiment"
 
 
 def folder() -> Path:

@@ -154,9 +154,7 @@ class Document:
         return text.removeprefix(".")
 
 
-def read(
-    text: str, path: str, start_hint: str = "`pinsweep init TOOL` writes an experiment to start from"
-) -> Document:
+def read(text: str, path: str, start_hint: str = "`pinsweep init TOOL` writes an experiment to start from") -> Document:
     """Return the one document of a text. Raises ExperimentError if the text is not YAML, or is empty."""
     if len(text) > MAX_CHARACTERS:
         _stop(path, None, f"{len(text)} characters are not an experiment", f"at most {MAX_CHARACTERS}")
@@ -209,9 +207,7 @@ def _describe_syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple
         if indents[1] > indents[0] and re.match(r"\s*[^\s#]+:\s+[^\s#|>]", above):
             hint = f"the line above begins in column {indents[0] + 1} and has its value already"
             return "begins in another column than its block", hint
-    return next(
-        ((what, hint) for words, what, hint in _SYNTAX if words in problem), (f"not YAML: {problem}", "")
-    )
+    return next(((what, hint) for words, what, hint in _SYNTAX if words in problem), (f"not YAML: {problem}", ""))
 
 
 # --- nodes → values ---

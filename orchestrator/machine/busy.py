@@ -60,9 +60,7 @@ def glance(proc: Path = PROC, *, wait_s: float, spare: Collection[int] = ()) -> 
     return _measure(active, proc, wait_s, spare) if active else ()
 
 
-def _measure(
-    before: Mapping[int, Seen], proc: Path, wait_s: float, spare: Collection[int]
-) -> tuple[Busy, ...]:
+def _measure(before: Mapping[int, Seen], proc: Path, wait_s: float, spare: Collection[int]) -> tuple[Busy, ...]:
     begin = time.monotonic()
     time.sleep(wait_s)
     changes = between(before, snapshot(proc, before), time.monotonic() - begin)
@@ -73,9 +71,7 @@ def _measure(
     )
 
 
-def between(
-    before: Mapping[int, Seen], after: Mapping[int, Seen], elapsed_s: float
-) -> list[tuple[int, Seen, float]]:
+def between(before: Mapping[int, Seen], after: Mapping[int, Seen], elapsed_s: float) -> list[tuple[int, Seen, float]]:
     """Return (pid, the later line, share of a CPU) of the processes to report, the busiest first. Pure."""
     processes = []
     for pid, seen in after.items():

@@ -102,9 +102,7 @@ class Changes:
 # --- pure ---
 
 
-def between(
-    before: Reading, after: Reading, *, cpus: Iterable[int] = (), disks: Iterable[str] = ()
-) -> Changes:
+def between(before: Reading, after: Reading, *, cpus: Iterable[int] = (), disks: Iterable[str] = ()) -> Changes:
     """Return the changes of these CPUs and disks, if both readings have them. Counters that decreased are omitted."""
     elapsed_s = after.at_s - before.at_s
     names = frozenset(b"cpu%d" % cpu for cpu in cpus)
@@ -115,10 +113,7 @@ def between(
     totals, totals_now = _totals(before.texts), _totals(after.texts)
     return Changes(
         elapsed_s=elapsed_s,
-        cpus={
-            cpu: _cpu_time(cpus_then[cpu], cpus_now[cpu], elapsed_s)
-            for cpu in cpus_then.keys() & cpus_now.keys()
-        },
+        cpus={cpu: _cpu_time(cpus_then[cpu], cpus_now[cpu], elapsed_s) for cpu in cpus_then.keys() & cpus_now.keys()},
         own_s=after.own_s - before.own_s + watchdog_s,
         tool_s=tool_s,
         tool_moved=_moved(_task_io(before.texts), _task_io(after.texts)),
@@ -139,9 +134,7 @@ def _cpu_lines(texts: Mapping[str, bytes], names: frozenset[bytes]) -> dict[int,
 
 
 def _cpu_time(then: Sequence[int], now: Sequence[int], elapsed_s: float) -> CpuTime:
-    user, nice, _, idle, iowait, irq, softirq, steal = (
-        (b - a) * TICK_S for a, b in zip(then, now, strict=True)
-    )
+    user, nice, _, idle, iowait, irq, softirq, steal = ((b - a) * TICK_S for a, b in zip(then, now, strict=True))
     return CpuTime(
         busy_s=max(0.0, elapsed_s - idle - iowait),
         user_s=max(0.0, user + nice),
@@ -316,17 +309,13 @@ class Counters(contextlib.AbstractContextManager["Counters"]):
                 yield f"temperature/{path.parent.name}", path.parent / "temp1_input"
         for number, folder in enumerate(cgroups.folders("cpu", sys, proc)):
             yield f"quota/{number}", folder / "cpu.stat"
-        for folder in cgroups.folders(
-            "memory", sys, proc
-        ):  # the innermost counts: others hold more processes
+        for folder in cgroups.folders("memory", sys, proc):  # the innermost counts: others hold more processes
             for path in (folder / "memory.events", folder / "memory.oom_control"):
                 yield "oom", path
 
     def _per_cpu(self, cpus: Sequence[int]) -> Iterator[tuple[str, Path]]:
         folder = self._root / "sys/devices/system/cpu"
-        packages = {
-            read_word(folder / f"cpu{cpu}/topology/physical_package_id"): cpu for cpu in reversed(cpus)
-        }
+        packages = {read_word(folder / f"cpu{cpu}/topology/physical_package_id"): cpu for cpu in reversed(cpus)}
         for package, cpu in sorted(packages.items()):
             path = folder / f"cpu{cpu}/thermal_throttle/package_throttle_count"
             yield f"throttle_package/{package or cpu}", path

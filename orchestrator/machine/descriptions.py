@@ -96,8 +96,7 @@ def disagreements(described: Topology, system: Topology) -> list[str]:
     texts = []
     for name, words in (("cores", "cores"), ("packages", "packages"), ("numa_nodes", "NUMA nodes with CPUs")):
         hwloc, kernel = (
-            {group.cpus for group in getattr(topology, name) if group.cpus}
-            for topology in (described, system)
+            {group.cpus for group in getattr(topology, name) if group.cpus} for topology in (described, system)
         )
         if hwloc != kernel:
             odd = min(hwloc ^ kernel)
@@ -120,9 +119,7 @@ def numactl_disagreements(hardware: Parsed, system: Topology) -> list[str]:
     for row in hardware.tables["cpus"].records():
         cpus.setdefault(_int(row["node"]), set()).add(_int(row["cpu"]))
     distances = {
-        (_int(row["node"]), _int(row["to"])): _int(row["value"])
-        for row in rows
-        if row["metric"] == "distance"
+        (_int(row["node"]), _int(row["to"])): _int(row["value"]) for row in rows if row["metric"] == "distance"
     }
     kernel = {node.os_index: set(node.cpus) for node in system.numa_nodes}
     pairs = [

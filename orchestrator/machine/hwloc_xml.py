@@ -73,9 +73,7 @@ def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
     online = frozenset(pus) if mask is None else frozenset(pus) & mask
     version = int(root.get("version", "1").split(".")[0])
     devices = [(o, _osdev_kind(o.element, version)) for o in objects if o.type == "OSDev"]
-    caches = (
-        _cache(o.element, o.cpus & online) for o in objects if re.fullmatch(r"Cache|L\di?Cache", o.type)
-    )
+    caches = (_cache(o.element, o.cpus & online) for o in objects if re.fullmatch(r"Cache|L\di?Cache", o.type))
     distances: dict[tuple[int, int], int] = {}
     for o in objects:
         for table in o.element.findall("distances"):

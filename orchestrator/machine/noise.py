@@ -111,9 +111,7 @@ def of_processes(
         if others or not used:
             cpus = format_cpulist(others) if others else "CPUS"
             fix += f", or keep it on other CPUs: taskset -acp {cpus} {process.pid}"
-        results.append(
-            warning(f"{process.name} (pid {process.pid}) takes {share}", why, "" if results else fix)
-        )
+        results.append(warning(f"{process.name} (pid {process.pid}) takes {share}", why, "" if results else fix))
     if (left := len(disturbing) - MAX_NAMED) > 0:
         what = "1 more process takes CPU time" if left == 1 else f"{left} more processes take CPU time"
         results.append(warning(what, "as those do", "see top"))

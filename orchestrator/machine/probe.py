@@ -235,9 +235,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "dimms": [dataclasses.asdict(module) for module in modules] or None,
         "memory_bytes": _kib(memory.get("MemTotal")),
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
-        "cgroup_limits": cgroups.limits(
-            _kib(memory.get("MemTotal")), len(os.sched_getaffinity(0)), sys, proc
-        ),
+        "cgroup_limits": cgroups.limits(_kib(memory.get("MemTotal")), len(os.sched_getaffinity(0)), sys, proc),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
         "libc": " ".join(platform.libc_ver()).strip() or None,
         "network_cards": identity.cards(sys),

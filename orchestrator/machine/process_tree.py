@@ -105,9 +105,7 @@ def reap(spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None
     return alive
 
 
-def end_descendants(
-    spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None
-) -> tuple[str, ...]:
+def end_descendants(spare: Collection[int] | None = None, on_exit: Exited = lambda *_: None) -> tuple[str, ...]:
     """End and reap every process below this process: SIGTERM, a short grace period, then SIGKILL.
 
     Returns, as text, the processes that did not end within KILL_S, or EXIT_S while exiting.

@@ -209,10 +209,7 @@ def _open_channel(path: Path) -> BinaryIO | None:
 def _is_channel(status: os.stat_result) -> bool:
     """Return whether this is a terminal, /dev/null, a pipe of a trusted user or standard output."""
     return (
-        (
-            stat.S_ISCHR(status.st_mode)
-            and (os.major(status.st_rdev) in _TERMINALS or status.st_rdev in _SINKS)
-        )
+        (stat.S_ISCHR(status.st_mode) and (os.major(status.st_rdev) in _TERMINALS or status.st_rdev in _SINKS))
         or (stat.S_ISFIFO(status.st_mode) and status.st_uid in _trusted_owners())
         or any(os.path.samestat(status, os.fstat(standard)) for standard in (1, 2))
     )
@@ -252,6 +249,4 @@ def _has_others(gid: int) -> bool:
         members = {pwd.getpwnam(name).pw_uid for name in grp.getgrgid(gid).gr_mem}
     except KeyError:
         return True
-    return bool(
-        (members | {user.pw_uid for user in pwd.getpwall() if user.pw_gid == gid}) - {0, os.geteuid()}
-    )
+    return bool((members | {user.pw_uid for user in pwd.getpwall() if user.pw_gid == gid}) - {0, os.geteuid()})

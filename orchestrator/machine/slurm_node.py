@@ -30,9 +30,7 @@ def describe_kept_cores(topology: Topology, node: str) -> str:
     if not is_all_but_kept(topology, node):
         return ""
     missing = len(topology.whole().allowed_cpus) - len(topology.allowed_cpus)
-    return (
-        f"Slurm keeps the other {'PU' if missing == 1 else f'{missing} PUs'} for the system (CoreSpecCount)"
-    )
+    return f"Slurm keeps the other {'PU' if missing == 1 else f'{missing} PUs'} for the system (CoreSpecCount)"
 
 
 def is_all_but_kept(topology: Topology, node: str) -> bool:

@@ -26,9 +26,7 @@ WANTED_FILES: Final = (
 )
 
 
-def topology_from_files(
-    files: Files, devices: Iterable[Device] = (), place: str = "/sys/devices/system"
-) -> Topology:
+def topology_from_files(files: Files, devices: Iterable[Device] = (), place: str = "/sys/devices/system") -> Topology:
     """Return the topology of the kernel's description: the texts of WANTED_FILES, by path below /sys.
 
     The result has no limits of this process. `limited` adds them.
@@ -66,8 +64,7 @@ def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
     return assemble(
         cores=in_tree_order(cores, around),
         packages=[
-            (index if index >= 0 else None, cpus)
-            for cpus, index in sorted(packages.items(), key=lambda p: min(p[0]))
+            (index if index >= 0 else None, cpus) for cpus, index in sorted(packages.items(), key=lambda p: min(p[0]))
         ],
         nodes=nodes,
         caches=caches,

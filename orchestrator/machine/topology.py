@@ -143,9 +143,7 @@ class Topology:
     def whole(self) -> Topology:
         """Return the same machine with all memory and every PU allowed, except offline and isolated ones."""
         usable = frozenset(pu.os_index for pu in self.pus if pu.online) - self.isolated
-        return self.with_allowed(
-            self.allowed_cpus | usable, frozenset(node.os_index for node in self.numa_nodes)
-        )
+        return self.with_allowed(self.allowed_cpus | usable, frozenset(node.os_index for node in self.numa_nodes))
 
     def share(self) -> str:
         """Return "1 of 2 PUs (CPU 0)", and the same of the memory, if this process may not use all of the machine; else ""."""

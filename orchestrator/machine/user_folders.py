@@ -27,7 +27,5 @@ def cache_folder() -> Path:
 def _folder(variable: str, default: str) -> Path:
     try:
         return Path(os.environ.get(variable, "").strip() or f"~/{default}").expanduser() / "pinsweep"
-    except (
-        RuntimeError
-    ):  # neither HOME nor an entry in passwd: nothing is stored, and errors name the variable
+    except RuntimeError:  # neither HOME nor an entry in passwd: nothing is stored, and errors name the variable
         return NO_HOME / default / "pinsweep"

@@ -185,9 +185,7 @@ def _unknown(path: str, why: str) -> PinsweepError:
 
 def read_system(kernel: Kernel = HERE) -> System:
     """Return all block devices, mounts and swaps. Raises OSError or ValueError if the kernel does not show them."""
-    blocks = {
-        entry.name: _block(entry.resolve(), kernel) for entry in (kernel.sys / "dev" / "block").iterdir()
-    }
+    blocks = {entry.name: _block(entry.resolve(), kernel) for entry in (kernel.sys / "dev" / "block").iterdir()}
     mounts = devices.parse_mounts(_text(kernel.proc / "self" / "mountinfo", needed=True))
     sources = {mount.source for mount in mounts if mount.source.startswith("/")}
     swaps = devices.parse_swaps(_text(kernel.proc / "swaps"))  # absent from kernels without swap
@@ -195,9 +193,7 @@ def read_system(kernel: Kernel = HERE) -> System:
         blocks=blocks,
         mounts=mounts,
         swaps=tuple(kernel.node(path)[1] or UNKNOWN for path in swaps),
-        nodes={
-            path: key for path in sources for kind, key in [kernel.node(path)] if kind in ("block", "file")
-        },
+        nodes={path: key for path in sources for kind, key in [kernel.node(path)] if kind in ("block", "file")},
     )
 
 

@@ -60,9 +60,7 @@ def group_with_memory(selector: Selector, cpus: tuple[int, ...], topology: Topol
         return Group(cpus=cpus, membind=(farthest,)), _relation([farthest], pus, topology)
     for number in selector.numbers:
         if number not in nodes:
-            raise Unplaceable(
-                f"there is no numa_node {number}: this machine has numa_node {format_cpulist(nodes)}"
-            )
+            raise Unplaceable(f"there is no numa_node {number}: this machine has numa_node {format_cpulist(nodes)}")
         if number not in usable:
             why = "may not be used here (cpuset)" if nodes[number].has_memory else "has no memory"
             raise Unplaceable(f"memory numa_node {number} {why}; usable: {format_cpulist(usable)}")
@@ -106,9 +104,7 @@ def undecided(topology: Topology) -> bool:
     return not topology.distances and sum(node.has_memory for node in topology.numa_nodes) > 2
 
 
-def _nearness(
-    node: NumaNode, homes: Iterable[int], group: Cpus, topology: Topology
-) -> tuple[bool, bool, int, int]:
+def _nearness(node: NumaNode, homes: Iterable[int], group: Cpus, topology: Topology) -> tuple[bool, bool, int, int]:
     """Return a key that sorts the most remote memory first.
 
     Memory of another package comes before memory of the same package, whatever the SLIT distances. Then the larger

@@ -40,9 +40,7 @@ def resolve(place: Place, topology: Topology, *, threads: Threads, processes: in
 
     Raises Unplaceable if the machine cannot host the place, and UserError for an invalid selector.
     """
-    return tuple(
-        _resolve(one, topology, threads=threads, processes=processes) for one in expand_each(place, topology)
-    )
+    return tuple(_resolve(one, topology, threads=threads, processes=processes) for one in expand_each(place, topology))
 
 
 def expand_each(place: Place, topology: Topology) -> tuple[Place, ...]:

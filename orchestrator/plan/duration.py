@@ -55,11 +55,7 @@ def duration(plan: Plan) -> Duration:
 
 def _at_most(run: PlannedRun) -> float:
     spoilt = sum(write.size_bytes for write in run.writes if write.spoils)  # filled again for the next run
-    return (
-        min(run.timeout_s, SLACK * max(run.estimate_s, run.guessed_at_most_s))
-        + RUN_S
-        + spoilt / FILL_BYTES_PER_S
-    )
+    return min(run.timeout_s, SLACK * max(run.estimate_s, run.guessed_at_most_s)) + RUN_S + spoilt / FILL_BYTES_PER_S
 
 
 def _fill_s(runs: list[PlannedRun]) -> float:

@@ -53,9 +53,7 @@ class Machine:
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
     free_scratch_bytes: Callable[[], int | None] = lambda: None
     limits: str = ""  # limit of this process's cgroups, "memory 200 MiB", or ""
-    kept_cores: str = (
-        ""  # why PUs that this process may not use are not lacking; "": they are, or none is missing
-    )
+    kept_cores: str = ""  # why PUs that this process may not use are not lacking; "": they are, or none is missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +114,8 @@ def make_plan(
         root, kept = machine.site.root, machine.kept_cores
         skipped += beyond(experiments, topology, root=root, versions=versions, kept=kept)
     placed, aliases = _merged(hosted, machine.site.scratch)
-    runs_of = {
-        pid: _runs_of(entry, sweeps[entry.cell.sweep].timeout_s, past) for pid, entry in placed.items()
-    }
-    settling = {
-        pid: sweeps[entry.cell.sweep] for pid, entry in placed.items() if sweeps[entry.cell.sweep].settle
-    }
+    runs_of = {pid: _runs_of(entry, sweeps[entry.cell.sweep].timeout_s, past) for pid, entry in placed.items()}
+    settling = {pid: sweeps[entry.cell.sweep] for pid, entry in placed.items() if sweeps[entry.cell.sweep].settle}
     limits = [topology.problem, machine.limits and f"cgroup limits: {machine.limits}"]
     return Plan(
         runs=tuple(
@@ -133,9 +127,7 @@ def make_plan(
         aliases=aliases,
         more={pid: CAP - sweep.repeats for pid, sweep in settling.items()},
         seed=seed,
-        warnings=tuple(
-            filter(None, [*limits, *_guesses(placed.values(), topology), *_mistakes(placed.values())])
-        ),
+        warnings=tuple(filter(None, [*limits, *_guesses(placed.values(), topology), *_mistakes(placed.values())])),
     )
 
 
@@ -394,9 +386,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 def aliases_as_json(plan: Plan) -> list[dict[str, Any]]:
     """Return the cells that are equal to other cells on this machine."""
-    return [
-        {"sweep": a.sweep, "labels": dict(a.cell), "of": dict(a.of), "reason": a.reason} for a in plan.aliases
-    ]
+    return [{"sweep": a.sweep, "labels": dict(a.cell), "of": dict(a.of), "reason": a.reason} for a in plan.aliases]
 
 
 def skipped_as_json(plan: Plan) -> list[dict[str, Any]]:

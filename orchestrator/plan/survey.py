@@ -113,9 +113,7 @@ def is_of_this_machine(marker: Path) -> bool:
     return match is None or match[1] == identity.machine()
 
 
-def scratch_folder(
-    root: Path, experiments: Iterable[Experiment], free: Callable[[Path], bool] = is_free
-) -> Path:
+def scratch_folder(root: Path, experiments: Iterable[Experiment], free: Callable[[Path], bool] = is_free) -> Path:
     """Return the folder of these experiments and this host below `root`. `plan` and `run` get the same folder.
 
     If the folder is not `free`, the next name is NAME@HOST-2, then NAME@HOST-3. Hosts with a common `root` never share

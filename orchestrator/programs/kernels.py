@@ -46,9 +46,7 @@ def sources_folder() -> Path:
     for folder in (_HERE.parent / "kernels", _HERE / "kernel_sources"):
         if (folder / "common.h").is_file():
             return folder
-    raise UserError(
-        str(_HERE / "kernel_sources"), "the kernels' C sources are not there", "install pinsweep again"
-    )
+    raise UserError(str(_HERE / "kernel_sources"), "the kernels' C sources are not there", "install pinsweep again")
 
 
 def kernel_names() -> tuple[str, ...]:
@@ -72,9 +70,7 @@ def build(name: str, cache: Path | None = None) -> Path:
     try:
         compiler = find_compiler()
     except NoCompiler:
-        programs = [
-            path for path in cache.glob(f"{_key(source, options)}-*/{name}") if os.access(path, os.X_OK)
-        ]
+        programs = [path for path in cache.glob(f"{_key(source, options)}-*/{name}") if os.access(path, os.X_OK)]
         if not programs:
             raise
         program = max(programs, key=lambda path: path.stat().st_mtime_ns)
@@ -90,9 +86,7 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
     separate folder and renames the folder, so an existing path is always a complete program. Raises UserError, also if
     another user may write into the cache.
     """
-    answer = ask(
-        [compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S
-    )  # distributions patch one version in many ways
+    answer = ask([compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S)  # distributions patch one version in many ways
     version = hashlib.sha256(answer.stdout if answer else b"").hexdigest()[:8]
     program = cache / f"{_key(source, options)}-{version}" / source.stem
     if os.access(program, os.X_OK):

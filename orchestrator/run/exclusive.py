@@ -43,9 +43,7 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 def used_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:
     """Return the PUs that some runs use; a run without a place may use all that are allowed. Pure."""
-    return frozenset[int]().union(
-        *(run.placement.cpus if run.placement else topology.allowed_cpus for run in runs)
-    )
+    return frozenset[int]().union(*(run.placement.cpus if run.placement else topology.allowed_cpus for run in runs))
 
 
 def wanted_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:

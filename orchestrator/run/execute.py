@@ -126,9 +126,7 @@ class _Sweep:
                 return []
             progress.started += not run.warm_up
             self.on_event(
-                Started(
-                    number=progress.started, total=progress.total, run=run, left_s=progress.seconds_left()
-                )
+                Started(number=progress.started, total=progress.total, run=run, left_s=progress.seconds_left())
             )
             attempt = self._attempt(run, tried)
             if attempt is None:
@@ -168,9 +166,7 @@ class _Sweep:
         runs in the round.
         """
         usual = disturbance.usual(shares)
-        repeatable = [
-            (run, tried) for run, tried, record in again if not disturbance.is_usual(record.counters, usual)
-        ]
+        repeatable = [(run, tried) for run, tried, record in again if not disturbance.is_usual(record.counters, usual)]
         if len(repeatable) < len(again):
             self.summary.shared = usual
             self.summary.repeated -= len(again) - len(repeatable)
@@ -178,9 +174,7 @@ class _Sweep:
             self.summary.unrepeated -= {run.key for run, *_ in again} - {run.key for run, _ in repeatable}
         return repeatable
 
-    def _attempt(
-        self, run: PlannedRun, tried: Tried
-    ) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
+    def _attempt(self, run: PlannedRun, tried: Tried) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
         """Start one run and commit it after its end. Return None for a stop before the start."""
         monitor = PlacementMonitor(run)
         started = datetime.datetime.now(datetime.UTC)
@@ -255,9 +249,7 @@ class _Sweep:
 def require_drop_caches() -> None:
     """Raise UserError if this user cannot drop the page cache (`--drop-caches`)."""
     if not os.access(DROP_CACHES, os.W_OK):
-        raise UserError(
-            "--drop-caches", f"{DROP_CACHES} cannot be written", "run as root, or leave --drop-caches out"
-        )
+        raise UserError("--drop-caches", f"{DROP_CACHES} cannot be written", "run as root, or leave --drop-caches out")
 
 
 def drop_page_cache() -> None:

@@ -59,9 +59,7 @@ class PlacementMonitor:
         self._own_cpus = frozenset(os.sched_getaffinity(0))
         self._looked = time.monotonic()
         self._begun = self._begun or self._looked
-        self._max_threads = max(
-            self._max_threads, sum(len(p.threads) for p in proof.tool_processes(processes))
-        )
+        self._max_threads = max(self._max_threads, sum(len(p.threads) for p in proof.tool_processes(processes)))
         settled = proof.settled(self._requested, processes, self._threads)
         self._settled |= settled
         mismatches = proof.mismatches(self._requested, processes)
@@ -86,9 +84,7 @@ class PlacementMonitor:
         thread = proof.Thread(tid=seen["pid"], cpus=frozenset(seen["cpus"]), last_cpu=None)
         mems = frozenset(seen["mems_allowed"])
         process = proof.Process(pid=seen["pid"], name=seen["name"], threads=(thread,), mems_allowed=mems)
-        if proof.tool_processes(
-            [process]
-        ):  # no launcher, which is not placed, nor numactl that started nothing
+        if proof.tool_processes([process]):  # no launcher, which is not placed, nor numactl that started nothing
             self._last = process
         if self._last is None or thread.cpus != frozenset(self._requested.cpus):
             # a thread with the whole mask shows that the cpuset still has it; to ask costs two migrations
@@ -107,9 +103,7 @@ class PlacementMonitor:
         if len(looks) < needed:
             looks = [*self._early, *self._late]
             needed = 2 if ranks else 1
-        agreed = (
-            [m.text for m in looks[-1] if all(m in look for look in looks)] if len(looks) >= needed else []
-        )
+        agreed = [m.text for m in looks[-1] if all(m in look for look in looks)] if len(looks) >= needed else []
         at_end = [f"{mismatch.text} (seen at its end)" for mismatch in self._at_end()]
         return [*(agreed or at_end), *self._missing_threads(wall_s)]
 
@@ -131,9 +125,7 @@ class PlacementMonitor:
     def _lasting(self, mismatches: Sequence[proof.Mismatch]) -> list[proof.Mismatch]:
         """Return what more threads do not put right; nothing of ranks that have not all started."""
         assert self._requested is not None
-        return (
-            [m for m in mismatches if m.of in ("PUs", "cpuset")] if len(self._requested.groups) == 1 else []
-        )
+        return [m for m in mismatches if m.of in ("PUs", "cpuset")] if len(self._requested.groups) == 1 else []
 
     def _missing_threads(self, wall_s: float) -> Iterator[str]:
         requested = self._threads * len(self._requested.groups) if self._requested else 0
@@ -156,9 +148,7 @@ class PlacementMonitor:
             return []
         mismatches: list[proof.Mismatch] = []
         if self._last is not None and len(self._requested.groups) == 1:
-            mismatches = [
-                m for m in proof.mismatches(self._requested, [self._last]) if m.of in ("PUs", "cpuset")
-            ]
+            mismatches = [m for m in proof.mismatches(self._requested, [self._last]) if m.of in ("PUs", "cpuset")]
         wanted = frozenset(self._requested.cpus)
         if not mismatches and self._allowed is not None and self._allowed != wanted:
             cpus = format_cpulist(self._allowed) or "none"

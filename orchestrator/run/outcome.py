@@ -90,9 +90,7 @@ def judge(
     if outcome.error:
         return "failed", outcome.error + left, None
     if outcome.timed_out:
-        stopped = (
-            f"; something stopped it (SIGSTOP) for {outcome.stopped_s:.1f} s of them" if outcome.stops else ""
-        )
+        stopped = f"; something stopped it (SIGSTOP) for {outcome.stopped_s:.1f} s of them" if outcome.stops else ""
         return "timeout", f"did not end within {run.timeout_s:.0f} s{stopped}{left}", None
     if outcome.unended:
         return "failed", f"it left processes behind that{left.removeprefix(';')}", None
@@ -182,11 +180,7 @@ _MOST_CHARACTERS: Final = 1 << 18
 
 
 def _ends(text: str) -> str:
-    return (
-        text
-        if len(text) <= 2 * _MOST_CHARACTERS
-        else f"{text[:_MOST_CHARACTERS]}\n{text[-_MOST_CHARACTERS:]}"
-    )
+    return text if len(text) <= 2 * _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}\n{text[-_MOST_CHARACTERS:]}"
 
 
 _JSON: Final = '"{}'
@@ -197,9 +191,7 @@ def error_lines(*texts: str) -> list[str]:
     """Return the lines of a tool's output that look like an error, without duplicates and without JSON lines."""
     text = _RANK_END.sub(r"\1: \2", "\n".join(map(_ends, texts)))
     lines = [line.strip() for line in text.splitlines()]
-    matches = [
-        (line, match) for line in lines if line and line[0] not in _JSON and (match := _ERROR.search(line))
-    ]
+    matches = [(line, match) for line in lines if line and line[0] not in _JSON and (match := _ERROR.search(line))]
     shown = (line if match.end() < _LONGEST else line[match.start() - 90 :] for line, match in matches)
     causes = list(dict.fromkeys(_PROCESS.sub("", line)[:_LONGEST] for line in shown))
     return [line for line in causes if not _KILLED.search(line)] or causes

@@ -130,9 +130,7 @@ class _Outputs:
     def attempts(self) -> dict[tuple[str, int], Tried]:
         return {}
 
-    def add_run(
-        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], parsed: Parsed | None
-    ) -> int:
+    def add_run(self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], parsed: Parsed | None) -> int:
         return self._files[id(run)].add_run(run, record, outputs, parsed)
 
 
@@ -166,9 +164,7 @@ def run_again(
             for output, prepared in rerun.outputs.items()
         }
         sink = _Outputs((run, files[output]) for output, run in (*rerun.warm_ups, *rerun.runs))
-        summary = execute(
-            plan, sink, session, scratch, stop, topology=topology, rules=rules, on_event=on_event
-        )
+        summary = execute(plan, sink, session, scratch, stop, topology=topology, rules=rules, on_event=on_event)
         for result in files.values():
             result.end_session(session, now_utc())
     summary.scratch_left = scratch.left
@@ -234,10 +230,7 @@ def prepare_again(
         wanted.setdefault(("a", pair.a.path), {})[pair.a.point_id] = pair.repeats
         wanted.setdefault(("b", pair.b.path), {})[pair.b.point_id] = pair.repeats
     paths = dict.fromkeys(path for _, path in wanted)
-    sources = {
-        path: _open(path, {c for (_, p), cells in wanted.items() if p == path for c in cells})
-        for path in paths
-    }
+    sources = {path: _open(path, {c for (_, p), cells in wanted.items() if p == path for c in cells}) for path in paths}
     facts = {
         **probe.facts(),
         **(tuning.facts_after(tuning.needed()) if tune else {}),
@@ -303,9 +296,7 @@ def _obstacle(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] | No
     return None
 
 
-def _plan(
-    source: _Source, wanted: Mapping[str, int], scratch: Path, allow_write: Sequence[str], seed: int
-) -> _Planned:
+def _plan(source: _Source, wanted: Mapping[str, int], scratch: Path, allow_write: Sequence[str], seed: int) -> _Planned:
     """Return the plan of selected cells (point_id → repeats) of a file, with the programs of its session."""
     experiments = _narrowed(source, wanted)
     machine = survey(experiments, scratch=scratch, allow_write=allow_write, recorded=source.session.programs)
@@ -320,9 +311,7 @@ def _plan(
     ]
     plans = [make_plan(e, way, seed=seed, past=past, only=wanted) for e, way in ways]
     planned = {cell.point_id for plan in plans for cell in plan.cells}
-    if other := [
-        source.cells[w].cell for w in wanted if w not in planned
-    ]:  # the text spells them differently
+    if other := [source.cells[w].cell for w in wanted if w not in planned]:  # the text spells them differently
         with contextlib.suppress(UserError):  # about cells that are not wanted
             every = [make_plan(e, way, seed=seed, past=past) for e, way in ways]
             plans += [as_known(plan, other, source.conditions) for plan in every]
@@ -370,9 +359,7 @@ def _narrowed(source: _Source, wanted: Mapping[str, int]) -> tuple[Experiment, .
         if experiment := source.experiments.get(sha256):
             by_name = {s.name: s for s in experiment.sweeps}
             by_name |= {f"{experiment.name}/{s.name}": s for s in experiment.sweeps}
-            narrow = (
-                dataclasses.replace(by_name[n], name=n, repeats=r) for n, r in sweeps.items() if n in by_name
-            )
+            narrow = (dataclasses.replace(by_name[n], name=n, repeats=r) for n, r in sweeps.items() if n in by_name)
             narrowed.append(dataclasses.replace(experiment, sweeps=tuple(narrow)))
     return tuple(narrowed)
 

@@ -44,9 +44,7 @@ class Setting:
     programs: Mapping[str, Mapping[str, Any]]  # as a session records them
 
 
-def continued(
-    plan: Plan, held: Held, now: Setting, *, is_pending: Callable[[PlannedRun], bool], as_new: bool
-) -> Plan:
+def continued(plan: Plan, held: Held, now: Setting, *, is_pending: Callable[[PlannedRun], bool], as_new: bool) -> Plan:
     """Return the plan with its runs in their cells, stored or new.
 
     Raises UserError if new runs would repeat a cell, or extend a sweep, in another setting without `as_new`. Raises
@@ -118,9 +116,7 @@ class _Before:
                 gone, new = (" ".join(w for w in a if w not in b) for a, b in ((then, words), (words, then)))
                 label = f"with {new}" if new else f"without {gone}"
                 yield f"{cell}: {f'with {gone}' if gone else f'without {new}'}, now {label}", label
-            known, free = (
-                f.get("cpus_allowed") for f in (self._sessions[conditions.session].facts, self._now.facts)
-            )
+            known, free = (f.get("cpus_allowed") for f in (self._sessions[conditions.session].facts, self._now.facts))
             if not run.placement and known and free and known != free:
                 yield f"{cell}: free on CPUs {known}, now on {free}", f"free on CPUs {free}"
         for session in self._sweeps.get(run.sweep, ()):
@@ -144,11 +140,7 @@ def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]
         new = run.cell.point_id not in measured
         if new and (same := held.pop(_start(run.cell, run.placement, run.argv), None)):
             others[run.cell.point_id] = dataclasses.replace(run.cell, options=same.options, place=same.place)
-    moved = [
-        (planned[point_id], cell)
-        for point_id, cell in others.items()
-        if planned[point_id].place != cell.place
-    ]
+    moved = [(planned[point_id], cell) for point_id, cell in others.items() if planned[point_id].place != cell.place]
     plan = _in_cells(plan, others)
     aliases = (*(Alias.between(cell, known) for cell, known in moved), *plan.aliases)
     return dataclasses.replace(plan, aliases=tuple(alias for alias in aliases if alias.cell != alias.of))
@@ -162,9 +154,7 @@ def _in_cells(plan: Plan, others: Mapping[str, Cell]) -> Plan:
     cells = tuple(others.get(cell.point_id, cell) for cell in plan.cells)
     more = {others[key].point_id if key in others else key: number for key, number in plan.more.items()}
     moved = [
-        (cell.sweep, cell.labels(), others[cell.point_id].labels())
-        for cell in plan.cells
-        if cell.point_id in others
+        (cell.sweep, cell.labels(), others[cell.point_id].labels()) for cell in plan.cells if cell.point_id in others
     ]
     aliases = []
     for alias in plan.aliases:

@@ -117,8 +117,6 @@ class Progress:
         return max(0.0, sum(left * self._factor(kind) for kind, left in self._left.items()))
 
     def _factor(self, kind: tuple[str, str]) -> float:
-        equal = (
-            [kind] if self._planned.get(kind) else [other for other in self._planned if other[0] == kind[0]]
-        )
+        equal = [kind] if self._planned.get(kind) else [other for other in self._planned if other[0] == kind[0]]
         planned = sum(self._planned[other] for other in equal)
         return sum(self._real[other] for other in equal) / planned if planned else 1.0

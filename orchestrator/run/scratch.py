@@ -284,9 +284,7 @@ def _lock(path: Path, stop: Stop | None, on_event: OnEvent) -> int:
                 if lock is not None:
                     os.close(lock)
                     cause = "another machine of this name uses this folder, or has left it"
-                    raise UserError(
-                        str(path), cause, "start again for a new folder, or name one with --scratch"
-                    )
+                    raise UserError(str(path), cause, "start again for a new folder, or name one with --scratch")
                 if not waited:
                     waited = True
                     on_event(Waiting(scratch=path))

@@ -260,9 +260,7 @@ def _continued(
             cells=[stored.cell for stored in result.cells()],
             conditions=result.conditions(),
         ),
-        resume.Setting(
-            host=platform.node(), facts={**probe.facts(), **expected}, programs=_programs(prepared)
-        ),
+        resume.Setting(host=platform.node(), facts={**probe.facts(), **expected}, programs=_programs(prepared)),
         is_pending=lambda run: is_pending(attempts.get(run.key, NEVER), rules),
         as_new=as_new,
     )

@@ -211,9 +211,7 @@ def _put_back(changes: Sequence[Change], root: Path) -> list[str]:
         path = root / change.path
         present = _word(path)
         if present not in (change.was, change.now):
-            trouble.append(
-                f"{path} was not put back to {change.was}: another program set {present or 'nothing'}"
-            )
+            trouble.append(f"{path} was not put back to {change.was}: another program set {present or 'nothing'}")
         elif present == change.now:
             try:
                 _set(path, change.was)
@@ -269,9 +267,7 @@ def _refuse_foreign(descriptor: int, path: Path) -> None:
     status = os.fstat(descriptor)
     mine = status.st_uid in (0, os.geteuid()) and status.st_nlink == 1 and not status.st_mode & 0o022
     if not stat.S_ISREG(status.st_mode) or not mine:
-        raise UserError(
-            str(path), "this file is not trusted, because other users can write to it", "remove it"
-        )
+        raise UserError(str(path), "this file is not trusted, because other users can write to it", "remove it")
 
 
 def _write(descriptor: int, file: Path, changes: Sequence[Change]) -> None:
@@ -291,9 +287,7 @@ def _changes(descriptor: int) -> tuple[Change, ...]:
     """Return the changes in a state file. Empty for an incomplete file, and for files or values that --tune never sets."""
     try:
         changes = tuple(Change(**raw) for raw in json.loads(_text(descriptor))["changes"])
-        if all(
-            _KNOB.fullmatch(c.path) and _VALUE.fullmatch(c.was) and _VALUE.fullmatch(c.now) for c in changes
-        ):
+        if all(_KNOB.fullmatch(c.path) and _VALUE.fullmatch(c.was) and _VALUE.fullmatch(c.now) for c in changes):
             return changes
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

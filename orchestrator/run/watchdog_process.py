@@ -80,9 +80,7 @@ class Broken:
 Answer = Refused | Ended | Killed | Broken
 
 
-def send(
-    channel: socket.socket, name: str, fields: Mapping[str, Any], descriptors: Sequence[int] = ()
-) -> None:
+def send(channel: socket.socket, name: str, fields: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
     """Send a message. Its JSON is ASCII, and words that are not UTF-8 arrive unchanged."""
     text = json.dumps([name, fields]).encode()
     message = _LENGTH.pack(len(text)) + text

@@ -404,23 +404,17 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
     """Refuse a file if a table of SCHEMA is missing, is not a table, or has a trigger."""
     wanted = _columns()
     names = {}
-    for kind, name, table, root in database.execute(
-        "SELECT type, name, tbl_name, rootpage != 0 FROM sqlite_master"
-    ):
+    for kind, name, table, root in database.execute("SELECT type, name, tbl_name, rootpage != 0 FROM sqlite_master"):
         if str(table).lower() in wanted and kind == "trigger":
             raise Damaged(path, f"{name} is a trigger on the table {table}, which no pinsweep makes")
         if str(name).lower() in wanted and kind in ("table", "view"):
             if kind == "view" or not root:
-                raise Damaged(
-                    path, f"{name} is a {'view' if kind == 'view' else 'virtual table'}, not a table"
-                )
+                raise Damaged(path, f"{name} is a {'view' if kind == 'view' else 'virtual table'}, not a table")
             names[str(name).lower()] = str(name)
     present = _columns_of(database, names)
     for table, columns in wanted.items():
         if table not in names:
-            if table == "alias" or (
-                version < 3 and f"CREATE TABLE {table} " in READINGS
-            ):  # older files lack it
+            if table == "alias" or (version < 3 and f"CREATE TABLE {table} " in READINGS):  # older files lack it
                 continue
             raise Damaged(path, f"it has no table {table}")
         later = SINCE_2.get(table, "") if version < 2 else ""
@@ -494,9 +488,7 @@ def inflated(packed: bytes, most_bytes: int, piece_bytes: int) -> Iterator[bytes
         raise ValueError("it ends too early")
 
 
-def output_pieces(
-    path: Path, name: str, packed: object, size: object, piece_bytes: int = 1 << 20
-) -> Iterator[bytes]:
+def output_pieces(path: Path, name: str, packed: object, size: object, piece_bytes: int = 1 << 20) -> Iterator[bytes]:
     """Yield an output in pieces. Raises Damaged, also behind the last piece."""
     if type(packed) is not bytes or type(size) is not int or not 0 <= size <= LONGEST_OUTPUT:
         raise Damaged(path, f"{name} is not an output")

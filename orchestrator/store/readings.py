@@ -86,9 +86,7 @@ def compact(parsed: Parsed, path: Path) -> Parsed:
 @functools.lru_cache(maxsize=512)
 def _share_series(labels: tuple[str, ...], rows: str) -> tuple[Series, ...]:
     return tuple(
-        Series(
-            metric, unit, {name: cell for name, cell in zip(labels, cells, strict=True) if cell is not None}
-        )
+        Series(metric, unit, {name: cell for name, cell in zip(labels, cells, strict=True) if cell is not None})
         for *cells, metric, unit in json.loads(rows)
     )
 
@@ -202,9 +200,7 @@ def read(db: sqlite3.Connection, path: Path, run_id: int | None = None) -> dict[
             f"SELECT run_id, parser, version, facts, flags, columns, unreadable FROM reading{where}"
         ).fetchall()
         series = db.execute(f"SELECT series, metric, statistic, unit, labels FROM series{used}").fetchall()
-        tables = db.execute(
-            f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name"
-        ).fetchall()
+        tables = db.execute(f"SELECT run_id, name, zlib FROM reading_table{where} ORDER BY run_id, name").fetchall()
         numbers = _fetch_numbers(db, where)
     finally:
         db.rollback()
@@ -286,10 +282,7 @@ def _make_table(columns: tuple[str, ...], series: tuple[Series, ...], values: ar
 
 def _make_series(metric: str, statistic: str, unit: str, labels: str) -> Series:
     words = _parse_object(labels) | ({"statistic": statistic} if statistic else {})
-    shared = {
-        sys.intern(name): sys.intern(value) if isinstance(value, str) else value
-        for name, value in words.items()
-    }
+    shared = {sys.intern(name): sys.intern(value) if isinstance(value, str) else value for name, value in words.items()}
     return Series(sys.intern(metric), sys.intern(unit), shared)
 
 

@@ -252,19 +252,14 @@ class ResultFile:
 
         No command starts the other runs, so they would be missing forever.
         """
-        if (
-            db.execute("SELECT 1 FROM point WHERE instr(options, ?) LIMIT 1", (f'"{AS_NEW}":',)).fetchone()
-            is None
-        ):
+        if db.execute("SELECT 1 FROM point WHERE instr(options, ?) LIMIT 1", (f'"{AS_NEW}":',)).fetchone() is None:
             return
         now = {_apart_from_its_way(stored.cell): stored.cell.point_id for stored in planned if stored.repeats}
         attempts = self.attempts()
         for held in self.cells():
             point_id = held.cell.point_id
             if held.repeats and now.get(_apart_from_its_way(held.cell), point_id) != point_id:
-                good = (
-                    attempts.get((point_id, n), _NEVER).status in _GOOD for n in range(1, held.repeats + 1)
-                )
+                good = (attempts.get((point_id, n), _NEVER).status in _GOOD for n in range(1, held.repeats + 1))
                 done = sum(1 for _ in itertools.takewhile(bool, good))
                 db.execute("UPDATE point SET repeats = ? WHERE point_id = ?", (done, point_id))
 
@@ -324,9 +319,7 @@ class ResultFile:
         try:
             with database.watched(self._db, self.stopped):
                 # one after the other: all of them are large
-                return tuple(
-                    map(made, self._db.execute(query if self._version > 1 else database.for_schema_1(query)))
-                )
+                return tuple(map(made, self._db.execute(query if self._version > 1 else database.for_schema_1(query))))
         except sqlite3.DatabaseError as error:
             raise database.trouble(self.path, error) from error
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
@@ -346,9 +339,7 @@ class ResultFile:
     def last_session_of(self, experiments: Collection[str]) -> int | None:
         """Return the last session if it has all these experiments (SHA-256), or None."""
         last = self._first("SELECT max(session) FROM session")[0]
-        digests = {
-            digest for (digest,) in self._rows("SELECT sha256 FROM experiment WHERE session = ?", last)
-        }
+        digests = {digest for (digest,) in self._rows("SELECT sha256 FROM experiment WHERE session = ?", last)}
         return last if digests.issuperset(experiments) else None
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
@@ -432,9 +423,7 @@ class ResultFile:
         Raises UserError if there is no such run. Raises Damaged, also after the last piece.
         """
         with database.texts_up_to(self._db, database.LONGEST_OUTPUT + database.LONGEST_TEXT):
-            row = self._first(
-                "SELECT zlib, size_bytes FROM output WHERE run_id = ? AND stream = ?", run_id, stream
-            )
+            row = self._first("SELECT zlib, size_bytes FROM output WHERE run_id = ? AND stream = ?", run_id, stream)
         if row is None:
             known = self._first("SELECT min(run_id), max(run_id) FROM run")
             runs = f"runs {known[0]} to {known[1]}" if known[0] is not None else "no runs"
@@ -454,9 +443,7 @@ class ResultFile:
             raise result
         return result
 
-    def parsed_runs(
-        self, records: Iterable[RunRecord], cells: Mapping[str, Cell]
-    ) -> dict[int, Parsed | ParseError]:
+    def parsed_runs(self, records: Iterable[RunRecord], cells: Mapping[str, Cell]) -> dict[int, Parsed | ParseError]:
         """Return the parsed results of the runs with numbers, or their parse errors. cells: the cells of the runs, by
         point_id.
         """
@@ -491,17 +478,13 @@ class ResultFile:
         self._parser(name, record)
         logs = self._first("SELECT 1 FROM output WHERE run_id = ? AND stream = 'logs'", record.run_id)
         is_needed = {"stdout": True, "stderr": reads_stderr(cell.tool), "logs": logs}
-        streams = (
-            self._to_parse(record.run_id, stream) if read else b"" for stream, read in is_needed.items()
-        )
+        streams = (self._to_parse(record.run_id, stream) if read else b"" for stream, read in is_needed.items())
         text = text_to_parse(cell.tool, *streams)
         return parse_text(name, text, context)
 
     def _read_again(self) -> None:
         """Parse and store runs without a stored result, and runs with the result of an older parser."""
-        query = (
-            "SELECT run_id, parser, version FROM run LEFT JOIN reading USING (run_id) WHERE status IN (?, ?)"
-        )
+        query = "SELECT run_id, parser, version FROM run LEFT JOIN reading USING (run_id) WHERE status IN (?, ?)"
         missing = {
             run_id
             for run_id, parser, version in self._rows(query, *_READ)
@@ -520,9 +503,7 @@ class ResultFile:
                 for record in records[begin : begin + _RUNS_AT_ONCE]:
                     cell = cells[record.point_id]
                     readings.remove(db, record.run_id)
-                    readings.write(
-                        db, record.run_id, cell, _how(record, cell)[0], self._choose(record, cell, None)
-                    )
+                    readings.write(db, record.run_id, cell, _how(record, cell)[0], self._choose(record, cell, None))
 
     def _parser(self, name: str, record: RunRecord) -> Parser:
         """Return the parser of a run. Raises ParseError if there is no parser, because an extension is not installed."""
@@ -577,9 +558,7 @@ def _apart_from_its_way(cell: Cell) -> str:
     return canonical_json({**cell.canonical(), "options": options})
 
 
-def _insert_run(
-    db: sqlite3.Connection, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes]
-) -> int:
+def _insert_run(db: sqlite3.Connection, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes]) -> int:
     observed = asdict(record.capture) if record.capture else record.seen
     cursor = db.execute(
         "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
@@ -658,9 +637,7 @@ def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> Re
     except OSError as error:
         if error.errno in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):
             raise UserError(str(path), *database.NO_LOCKS) from error
-        raise UserError(
-            str(path), f"cannot be written: {error.strerror}", "name another file with -o"
-        ) from error
+        raise UserError(str(path), f"cannot be written: {error.strerror}", "name another file with -o") from error
     connection = None
     try:
         connection = database.connect(claim.path)

@@ -235,9 +235,7 @@ class Packed(Mapping[str, Any]):
 
 # --- rows --------------------------------------------------------------------------------------------------
 
-SESSION: Final = (
-    "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
-)
+SESSION: Final = "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
 """The columns of a session in the order of `session`. The lists below have the same order as their functions."""
 
 EXPERIMENT: Final = "sha256, path, title, text, about"
@@ -271,9 +269,7 @@ def cell(row: Sequence[Any]) -> StoredCell:
     """Return a cell. `point_id` must be the hash of the cell, because otherwise runs of another cell would appear under
     its name.
     """
-    options = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in _object(row[4]).items()
-    }
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in _object(row[4]).items()}
     place = None if row[5] is None else Place(**_object(row[5], _PLACE))
     result = Cell(sweep=row[1], tool=row[3], options=options, place=place, axes=_words(row[6]))
     if result.point_id != row[0]:

@@ -59,9 +59,7 @@ class Option:
     def problem(self, value: Any) -> str | None:  # noqa: ANN401 (any YAML value)
         """Return the mistake in one resolved value, or None."""
         if self.kind == "flag":
-            return (
-                None if isinstance(value, bool) or value in (0, 1) else f"{value!r} is neither true nor false"
-            )
+            return None if isinstance(value, bool) or value in (0, 1) else f"{value!r} is neither true nor false"
         if self.kind == "word":
             word = re.sub(f"(?:{self.suffix})\\Z", "", str(value))
             return (
@@ -141,9 +139,7 @@ class Site:
     find: Callable[..., str] = lambda name, path=None: name  # noqa: ARG005
     """Returns the path of a program by name or path, on the given PATH if any, or ""."""
     memory_bytes: int | None = None  # available now; None: planned for another machine
-    node_memory: Mapping[int, int] = field(
-        default_factory=dict
-    )  # the same by NUMA node, as far as it is known
+    node_memory: Mapping[int, int] = field(default_factory=dict)  # the same by NUMA node, as far as it is known
 
     def memory_for(self, placement: Placement | None) -> int | None:
         """Return the bytes available to a run, only on the nodes that its memory is bound to. None if unknown."""

@@ -84,11 +84,7 @@ def _pieces(word: str) -> list[tuple[str, str | None, str | None, str | None]]:
 def _text(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, bool):
         return str(value).lower()
-    return (
-        ",".join(map(str, value))
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else str(value)
-    )
+    return ",".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
 
 
 _SCRIPTS: Final = frozenset(

@@ -105,9 +105,7 @@ _UNLISTED: Final = frozenset({"iomem_align", "bs_is_seq_rand"})
 
 DEFAULT_SIZE = "256M"
 DEFAULT_RUNTIME_S = 10.0
-_PER_DIRECTION = frozenset(
-    {"bs", "ba", "percentage_random", "rate", "rate_min", "rate_iops", "rate_iops_min"}
-)
+_PER_DIRECTION = frozenset({"bs", "ba", "percentage_random", "rate", "rate_min", "rate_iops", "rate_iops_min"})
 """Options with one value, or with values for reads, writes and trims, separated by commas."""
 
 _SHARES: Final = frozenset({"size", "io_size", "offset", "offset_increment", "zoneskip"})
@@ -325,9 +323,7 @@ def _plain(name: str, value: Any) -> Any:  # noqa: ANN401
         return seconds(text, kind) or text
     if kind in ("int", "size") or name in ("bsrange", "bssplit"):
         powers = " kmgtp"
-        return re.sub(
-            r"\b(\d+)([kmgtp])\b", lambda one: str(int(one[1]) * 1024 ** powers.index(one[2])), text.lower()
-        )
+        return re.sub(r"\b(\d+)([kmgtp])\b", lambda one: str(int(one[1]) * 1024 ** powers.index(one[2])), text.lower())
     return text
 
 
@@ -542,9 +538,7 @@ matrix:                    # every combination is a cell
         if wanted:
             folder = f"{site.scratch}/{_LOG_FOLDER}"
             scratch += (ScratchFile(path=folder, size_bytes=_LOGS_BYTES, folder=True),)
-            planned_writes += (
-                Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES, unit_bytes=_BLOCK_BYTES),
-            )
+            planned_writes += (Write(path=folder, kind="scratch", size_bytes=_LOGS_BYTES, unit_bytes=_BLOCK_BYTES),)
             given |= dict.fromkeys(wanted, f"{_LOG_FOLDER}/fio")
         if "write_hist_log" in wanted:
             given.setdefault("log_hist_msec", 1000)
@@ -593,9 +587,7 @@ matrix:                    # every combination is a cell
         for name, value in given.items():
             name = _ALIASES.get(name, name)
             if name not in _NOT_THE_CELL:
-                out[name] = (
-                    _size(str(value)) if name in ("bs", "size", "io_size") else number_value(str(value))
-                )
+                out[name] = _size(str(value)) if name in ("bs", "size", "io_size") else number_value(str(value))
         if parsed.facts.get("format") == "normal" and "numjobs" not in out:
             jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
             processes = sum(whole(job.get("processes")) or 1 for job in jobs)

@@ -94,9 +94,7 @@ matrix:
             'message sizes as powers of two, "0:22" (in quotes: YAML reads 0:22 as a time)',
             examples=("0:22",),
         ),
-        "message_sizes": Option(
-            "size", "message sizes in bytes, measured by one process (-msglen)", inner=True, low=0
-        ),
+        "message_sizes": Option("size", "message sizes in bytes, measured by one process (-msglen)", inner=True, low=0),
         "iter": Option(
             "text",
             'repetitions per size, e.g. 1000, or "1000,40" with the MB per size',
@@ -157,9 +155,7 @@ matrix:
             argv += [":", *rank]
         low, _, high = str(given.get("msglog", "22")).rpartition(":")
         rows = len(sizes) if sizes else int(high) - int(low or 0) + 2
-        return Command(
-            argv=tuple(argv), env={**program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch
-        )
+        return Command(argv=tuple(argv), env={**program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch)
 
     def version_argv(self, path: str) -> tuple[str, ...]:  # noqa: ARG002
         """Return an empty command. IMB initialises MPI even for -help, which takes up to 1 s, and Open MPI 5 leaves 16

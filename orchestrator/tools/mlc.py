@@ -49,9 +49,7 @@ _PLACED: Final[Mapping[str, str]] = {
 _TRAFFIC = ("R", *["2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "19", "21", "23", "27"])
 _MLC_TRAFFIC = frozenset(("19", "21", "23", "27"))  # MLC 3.9 and later; memlat has no such modes
 _SECONDS_PER_POINT = 2.0  # MLC's own default of -t
-_FIRST_TOUCH_B_S = (
-    0.5e9  # a cautious guess, for the estimate only: 0.4 to 2 GB/s a thread on a virtual server
-)
+_FIRST_TOUCH_B_S = 0.5e9  # a cautious guess, for the estimate only: 0.4 to 2 GB/s a thread on a virtual server
 
 
 def _buffer_bytes(value: Any) -> int | None:  # noqa: ANN401
@@ -100,9 +98,7 @@ matrix:
             "19, 21, 23, 27 with Intel MLC only",
             choices=_TRAFFIC,
         ),
-        "b": Option(
-            "text", "buffer per thread in KiB, or a size (200m, 8 x LLC)", examples=("200m", "8 x LLC")
-        ),
+        "b": Option("text", "buffer per thread in KiB, or a size (200m, 8 x LLC)", examples=("200m", "8 x LLC")),
         "D": Option(
             "int",
             "lines of one block of the latency walk (4096); 0: the whole buffer, memlat only",
@@ -256,9 +252,7 @@ def _placed(mode: str, placement: Placement, *, alone: bool) -> list[str]:
     return argv
 
 
-def _estimate(
-    mode: str, given: Mapping[str, Any], delays: int, threads: int, site: Site, program: Program
-) -> float:
+def _estimate(mode: str, given: Mapping[str, Any], delays: int, threads: int, site: Site, program: Program) -> float:
     """Return the estimated seconds.
 
     MLC takes -t per point after a start of some seconds, and a matrix has a point per node pair.

@@ -107,13 +107,9 @@ matrix:
   bytes: [0, 1kB, 1MB, 0.5 x LLC, 4 x LLC]
 """
     OPTIONS: ClassVar = {
-        "target": Option(
-            "word", "target of the access; null is only the timer", choices=TARGETS, required=True
-        ),
+        "target": Option("word", "target of the access; null is only the timer", choices=TARGETS, required=True),
         "bytes": Option("size", "size of the array or file; 0: only the timer, as target null", low=0),
-        "op": Option(
-            "word", "operation of one access; default read", choices=("read", "write", "write+fence")
-        ),
+        "op": Option("word", "operation of one access; default read", choices=("read", "write", "write+fence")),
         "count": Option("int", "timed accesses; 100000 if not given", low=1, high=100_000_000),
         "block": Option(
             "size",
@@ -129,9 +125,7 @@ matrix:
             "kind of computation for the target compute; default empty",
             choices=("empty", "muladd", "sine"),
         ),
-        "iterations": Option(
-            "int", "turns of the loop in one sample; 1000 if not given", low=1, high=4_000_000_000
-        ),
+        "iterations": Option("int", "turns of the loop in one sample; 1000 if not given", low=1, high=4_000_000_000),
         "files": Option("int", "how many files target files writes and reads back", low=1, high=1_000_000),
         "file_size": Option("size", "bytes of each of them", low=1, high=1 << 30),
         "pages": Option("word", "pages of the array", choices=("default", "4k", "thp", "hugetlb")),

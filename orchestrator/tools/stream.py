@@ -27,9 +27,7 @@ _COMPILED_IN = {"array_size": "auto", "stores": "auto", "pages": "default", "pre
 _RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate only
 
 
-def _array_size(
-    asked: int | str, placement: Placement | None, width: int, site: Site
-) -> tuple[int, tuple[str, ...]]:
+def _array_size(asked: int | str, placement: Placement | None, width: int, site: Site) -> tuple[int, tuple[str, ...]]:
     """Return (elements of one array, notes). STREAM's run rule is 4 × the last-level caches in use.
 
     A number is elements, and a size with a suffix is bytes of one array. If the placement's memory is too small for the
@@ -57,12 +55,8 @@ def last_level_bytes(topology: Topology, cpus: tuple[int, ...]) -> int:
     """Return the sum of the last-level caches of every package that has one of the PUs; 0 where sizes are unknown."""
     sized = [cache for cache in topology.caches if cache.kind != "instruction" and cache.size_bytes]
     last = max((cache.level for cache in sized), default=0)
-    used = {
-        cpu for package in topology.packages if not set(cpus).isdisjoint(package.cpus) for cpu in package.cpus
-    }
-    return sum(
-        cache.size_bytes or 0 for cache in sized if cache.level == last and not used.isdisjoint(cache.cpus)
-    )
+    used = {cpu for package in topology.packages if not set(cpus).isdisjoint(package.cpus) for cpu in package.cpus}
+    return sum(cache.size_bytes or 0 for cache in sized if cache.level == last and not used.isdisjoint(cache.cpus))
 
 
 class Stream(Tool):
@@ -80,7 +74,9 @@ class Stream(Tool):
     )
     MEMORY_BOUND = True
     SIGNATURE = b"STREAM version"
-    INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without STREAM, the built-in kernel is used"
+    INSTALL = (
+        "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without STREAM, the built-in kernel is used"
+    )
     STARTER = """\
 matrix:
   threads: 1..cores_per_numa_node     # also [1, 2, 25%, all]

@@ -304,9 +304,7 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
             more["groups"] += _group_row(number, group, label, row)
         for index, job in enumerate(report.jobs):
             if job.is_sum:
-                more["groups"] += [
-                    result for row in job.rows for result in _group_row(number, None, job.name, row)
-                ]
+                more["groups"] += [result for row in job.rows for result in _group_row(number, None, job.name, row)]
                 continue
             key, name = (number, index), job.name or None
             about = (job.group, job.host, job.processes, job.error, job.error_text or None, job.time)

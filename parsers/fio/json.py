@@ -56,9 +56,7 @@ _Key = tuple[str, str | None, str, str, float]
 """Key of an object, direction, statistic, metric, factor to base units."""
 
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed", "sync")
-_LATENCIES: Final = tuple(
-    (f"{m}{ns}", m, f) for ns, f in (("_ns", 1), ("", 1000)) for m in ("slat", "clat", "lat")
-)
+_LATENCIES: Final = tuple((f"{m}{ns}", m, f) for ns, f in (("_ns", 1), ("", 1000)) for m in ("slat", "clat", "lat"))
 _LATENCY: Final = (("mean", "mean"), ("min", "min"), ("max", "max"), ("stddev", "sd"))
 _SAMPLED: Final = (
     ("bw", "bandwidth", KIB, (("mean", "mean"), ("min", "min"), ("max", "max"), ("dev", "sd"))),
@@ -243,9 +241,7 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
         if isinstance(values := item.get(direction), dict):
             _direction(job, direction, values)
     job.rows += _rows(item, _OF_A_JOB)
-    if not any(
-        row[2] in ("io_bytes", "total_ios") for row in job.rows
-    ):  # shares of nothing, CPU time of nothing
+    if not any(row[2] in ("io_bytes", "total_ios") for row in job.rows):  # shares of nothing, CPU time of nothing
         job.rows = [row for row in job.rows if row[2] == "errors"]
     else:
         for key in ("iodepth_level", "iodepth_submit", "iodepth_complete"):
@@ -258,9 +254,7 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
     if isinstance(steady := item.get("steadystate"), dict):
         job.rows += [row for row in _rows(_object(steady.get("data")), _STEADY) if row[3]]
         if not steady.get("attained"):
-            job.notes.append(
-                ("not_steady", f"the steady state asked for ({steady.get('ss')}) was not reached")
-            )
+            job.notes.append(("not_steady", f"the steady state asked for ({steady.get('ss')}) was not reached"))
     if item.get("latency_target"):
         target = item.get("latency_target_ns", item["latency_target"])
         what = f"iodepth {item.get('latency_depth')} was found for a target of {target} ns"
@@ -302,9 +296,7 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
         if samples is not None and metric == "bandwidth":  # before samples were printed, bw_agg was in KiB/s
             share = _rows(values, [("bw_agg", name, "mean", "bandwidth_share", 0.01)])
             job.rows += [row for row in share if row[3]]
-        job.rows += [
-            row for row in _rows(values, [(f"{prefix}_samples", name, metric, "samples", 1)]) if row[3]
-        ]
+        job.rows += [row for row in _rows(values, [(f"{prefix}_samples", name, metric, "samples", 1)]) if row[3]]
     job.other += _leaves({k: v for k, v in values.items() if k not in _DIRECTION_KEYS}, name)
 
 

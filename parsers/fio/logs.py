@@ -73,9 +73,7 @@ def tables(
             name = f"{log.kind} log{f' of job {log.job}' if log.job else ''}"
             flags.append(Flag("log_cut", f"the {name} is kept up to {last / 1e9:.3g} s: it is too long"))
     columns = {"log": COLUMNS, "log_histogram": HISTOGRAM}
-    return {
-        name: Table(columns[name], Columns.joined(blocks)) for name, blocks in rows.items() if blocks
-    }, flags
+    return {name: Table(columns[name], Columns.joined(blocks)) for name, blocks in rows.items() if blocks}, flags
 
 
 def _rows(log: Log, options: Mapping[str, str], factor: int) -> _Rows:

@@ -58,12 +58,8 @@ _GROUP_OLD = re.compile(
 _DISKS = re.compile(r"^\s*Disk stats \(read/write\):(?:\s.*)?$")
 _DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)(?:\s.*)?$")
 _PAIR = re.compile(r"(?<!\w)(\w+)=\s*([^\s,<#*]+)")
-_MESSAGE = re.compile(
-    r"^(?:fio|client|fio_file)\b ?(?:\[\d+\])?: \S|^.{0,200}\bterminating on (?:user )?signal"
-)
-_MAY_BEGIN = re.compile(
-    r"fio|\(g|group|Disk stats|client|terminating on"
-)  # what all of the above have in them
+_MESSAGE = re.compile(r"^(?:fio|client|fio_file)\b ?(?:\[\d+\])?: \S|^.{0,200}\bterminating on (?:user )?signal")
+_MAY_BEGIN = re.compile(r"fio|\(g|group|Disk stats|client|terminating on")  # what all of the above have in them
 _MAY_TELL = re.compile(  # what all other lines that are read have in them
     r"\||min=|IOPS=|ios?=|bw=|\*\*\*|percentiles|usr=|lat \(|IO depths|submit|complete|issued|fsync/|errors|target=|attained="
 )
@@ -76,9 +72,7 @@ _WHICH: Final = {"slat": "slat", "clat": "clat", "lat": "lat", "sync": "lat"}
 
 
 _DECIMAL_COMMA = re.compile(r"avg= *\d+,\d")  # between figures of a line fio prints a comma and a blank
-_COUNTS_OR_FIGURES = re.compile(
-    r"^.*?(?:(total=|\(g=\d).*)?$", re.MULTILINE
-)  # "issued rwts: total=8128,0,0,0"
+_COUNTS_OR_FIGURES = re.compile(r"^.*?(?:(total=|\(g=\d).*)?$", re.MULTILINE)  # "issued rwts: total=8128,0,0,0"
 
 _LOOKS = (
     re.compile(r"^.*\S: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE),
@@ -130,9 +124,7 @@ class _Reader:
         self.ended = True  # the job's last line was seen
         self.direction = ""
         self.rates: dict[str, Rates] = {}  # of the job's directions
-        self.list: tuple[str, str, int] | None = (
-            None  # direction, metric and factor of the percentiles that follow
-        )
+        self.list: tuple[str, str, int] | None = None  # direction, metric and factor of the percentiles that follow
         self.group: int | None = None
         self.decimal = False  # kb_base=1000
 
@@ -232,9 +224,7 @@ class _Reader:
                 direction, metric, factor = self.list
                 pairs = _PERCENTILE.findall(line)
                 self._check(line, "=[", len(pairs))
-                rows += [
-                    (direction, which, metric, int(v) * factor) for k, v in pairs if (which := percentile(k))
-                ]
+                rows += [(direction, which, metric, int(v) * factor) for k, v in pairs if (which := percentile(k))]
         elif match := _NEW.match(line):
             self.decimal = "i" not in match[3].partition("b")[0] and "i" in match[4]
             rates = Rates(match[3], match[4], match[5], match[2], int(match[6]), binary=False)
@@ -249,9 +239,7 @@ class _Reader:
             if metric:
                 self._statistics(job, direction, metric, line[match.end() :], NS[match[2]])
         elif match := _BANDWIDTH.match(line):
-            self._statistics(
-                job, self.direction, "bandwidth", line[match.end() :], self._bandwidth_unit(match[1])
-            )
+            self._statistics(job, self.direction, "bandwidth", line[match.end() :], self._bandwidth_unit(match[1]))
         elif match := _IOPS.match(line):
             self._statistics(job, self.direction, "iops", line[match.end() :], 1)
         elif match := _SHARES.match(line):

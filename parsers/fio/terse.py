@@ -118,9 +118,7 @@ def _is_cpu(fields: list[str], at: int) -> bool:
 def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
     """Store a direction. A direction of zeros was not measured."""
     rows: list[tuple[str, str, float]] = []  # statistic, metric, value
-    totals = zip(
-        ("io_bytes", "bandwidth", "iops", "runtime"), take.values(4), (KIB, KIB, 1, NS["msec"]), strict=True
-    )
+    totals = zip(("io_bytes", "bandwidth", "iops", "runtime"), take.values(4), (KIB, KIB, 1, NS["msec"]), strict=True)
     rows += [("total", metric, value * factor) for metric, value, factor in totals if value]
     used = any(metric in ("io_bytes", "runtime") for _, metric, _ in rows)
     rows += _latency("slat", take) + _latency("clat", take)
@@ -164,11 +162,7 @@ def _latency(metric: str, take: _Fields) -> list[tuple[str, str, float]]:
 
 def _rest(job: Job, take: _Fields, known: dict[str, Disk]) -> None:
     """Store the optional fields: disks of nine fields, `slaves` of eight, error counts, the description."""
-    while (
-        len(disk_fields := take.next(9)) == 9
-        and disk_fields[8].endswith("%")
-        and not disk_fields[0].isdecimal()
-    ):
+    while len(disk_fields := take.next(9)) == 9 and disk_fields[8].endswith("%") and not disk_fields[0].isdecimal():
         disk = Disk(name=take.text())
         _disk_rows(disk, "total", take)
         if len(members := take.next(9)) == 9 and members[0] == "slaves":

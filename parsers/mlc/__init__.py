@@ -109,9 +109,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
         reader.read(last, last=True)
         runs.extend(reader.close())
     if not runs:
-        looked = (
-            "looked for `Intel(R) Memory Latency Checker`, `Measuring …` titles or an `Inject Delay` table"
-        )
+        looked = "looked for `Intel(R) Memory Latency Checker`, `Measuring …` titles or an `Inject Delay` table"
         raise ParseError("MLC output", f"{looked}, saw {first_line(text)}", "name the tool that printed this")
     requested = asked_for(context)
     return _parsed(runs if requested is None else runs[requested - 1 : requested])
@@ -134,9 +132,7 @@ def _parsed(runs: list[Run]) -> Parsed:
             "measurements": measurements(LABELS, METRICS, figures),
             "runs": table_of(_RUN_COLUMNS, about),
         },
-        flags=collected(
-            _FLAGS, [run.flags for run in runs], {"unread": [line for run in runs for line in run.unread]}
-        ),
+        flags=collected(_FLAGS, [run.flags for run in runs], {"unread": [line for run in runs for line in run.unread]}),
         facts=agreed(about, _RUN_COLUMNS, but=("run", "heading", "sections", "flags")),
     )
 

@@ -22,7 +22,9 @@ _BANNER = re.compile(
 )
 _VERSION = re.compile(r"[-–\s](v\d[\w.-]*|\d+\.\d[\w.-]*)", _I)
 _COMMAND = re.compile(r"^\W*Command line parameters: *(.*)$", _I)
-_LAUNCHER = r"(?:(?:sudo|time|nohup|numactl|taskset|env|srun|stdbuf|chrt|exec|\w+=\S+)(?: +(?:-\S+|[\d,]+[\d,-]*))*+ +)*+"
+_LAUNCHER = (
+    r"(?:(?:sudo|time|nohup|numactl|taskset|env|srun|stdbuf|chrt|exec|\w+=\S+)(?: +(?:-\S+|[\d,]+[\d,-]*))*+ +)*+"
+)
 _PROMPT = re.compile(  # at the start of a line, behind a prompt, a label or a quotation mark; not in the midst of a sentence
     r"^(?:[^\"'`“]*[\"'`“]|[\s>*]*+(?:\S{0,80}[$>%]|\[[^\]]{0,80}\] ?[#$]|[^\s@]{1,40}@\S{1,80}[#$%]|[#+]+|[\w. =-]{1,40}[:=])? *)"
     + _LAUNCHER
@@ -73,9 +75,7 @@ _UNIT = re.compile(r"\b([kKMGT]i?B)/s(?:ec)?\b")
 _TRANSFER = r"(L\w+) ?-> ?(L\w+)\s+(HITM?)\s+latency"
 _CPU_C2C = re.compile(r"^\W*Measuring cache-to-cache (HITM?) latency between CPUs", _I)
 _LOCAL_C2C = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}\s+(\d\S*)(?:\s+[^\d\s].*)?\s*$", _I)
-_REMOTE_C2C = re.compile(
-    rf"^\W*Remote Socket\s+{_TRANSFER}\s*\(data address homed in (writer|reader) socket", _I
-)
+_REMOTE_C2C = re.compile(rf"^\W*Remote Socket\s+{_TRANSFER}\s*\(data address homed in (writer|reader) socket", _I)
 _REMOTE_BEGUN = re.compile(rf"^\W*Remote Socket\s+{_TRANSFER}", _I)
 _LOCAL_BEGUN = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}", _I)
 _ANNOUNCES = re.compile(
@@ -182,9 +182,7 @@ class Reader:
     def _run(self, section: str | None = None) -> Run:
         """Return the run of the line, a new run if the line begins one."""
         run = self.runs[-1] if self.runs else None
-        is_next = (
-            run and run.version and section and run.mode in (None, section) and not run.measured(section)
-        )
+        is_next = run and run.version and section and run.mode in (None, section) and not run.measured(section)
         if self.prompt and not self.banner and is_next:
             self._forget_head()  # a note: whatever MLC is started for, it prints its banner first
         if run and not self.prompt and not self.banner:
@@ -337,9 +335,7 @@ class Reader:
             facts["bandwidth_unit"] = f"1 {match[1]}B/s = {self.factor:.0f} B/s"
         elif self._is_note(line):
             for pattern, read in _NOTES:
-                if (match := pattern.search(line)) and (
-                    value := read(match[match.lastgroup or 0])
-                ) is not None:
+                if (match := pattern.search(line)) and (value := read(match[match.lastgroup or 0])) is not None:
                     facts[match.lastgroup or ""] = value
         elif self.section == "loaded_latency" and re.match(r"^\W*Delay\b", line, _I):
             self._unit(line)
@@ -378,9 +374,7 @@ class Reader:
         if not match or number(match[2]) is None:
             return False
         label = match[1].lower().split()[0]
-        labels = _labels(
-            self.section or "", traffic={"all": "read", "stream-triad": "triad"}.get(label, label)
-        )
+        labels = _labels(self.section or "", traffic={"all": "read", "stream-triad": "triad"}.get(label, label))
         self.runs[-1].add(Cell(labels, "bandwidth", match[2], self.factor, last))
         return True
 
@@ -436,9 +430,7 @@ class Reader:
         run.tables.setdefault(section, [])
         for memory, word in zip(self.columns, figures, strict=True):
             if word.strip("-"):  # "-": no such transfer
-                labels = _labels(
-                    section, traffic=traffic, transfer=self.transfer, source=int(words[0]), memory=memory
-                )
+                labels = _labels(section, traffic=traffic, transfer=self.transfer, source=int(words[0]), memory=memory)
                 run.add(Cell(labels, metric, word, factor, last and memory == self.columns[-1]))
         return True
 
@@ -467,11 +459,7 @@ class Reader:
         The number of words must fit, the index must be new, and all cells except one must be numbers.
         """
         readable = sum(number(word) is not None for word in words[1:])
-        if (
-            len(words) != len(self.columns or self.order) + 1
-            or readable != len(words) - 2
-            or not is_index(words[0])
-        ):
+        if len(words) != len(self.columns or self.order) + 1 or readable != len(words) - 2 or not is_index(words[0]):
             return False
         if self.section == "loaded_latency":
             return int(words[0]) not in {cell.labels[2] for cell in table}
@@ -545,9 +533,7 @@ def _drop_cut_row(run: Run, section: str, cells: list[Cell]) -> None:
             return
 
 
-_ALL: Final = tuple(
-    section for _, section in _TITLES if section not in ("cpu_latency_matrix", "max_bandwidth")
-)
+_ALL: Final = tuple(section for _, section in _TITLES if section not in ("cpu_latency_matrix", "max_bandwidth"))
 """The sections that MLC v3 and later measures without an option, in order."""
 
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 _NAMES = "nodes", "via", "sbatch", "setup", "local", "at_once", "canary", "wait"
 _OPTIONS = (
-    click.option(
-        "--nodes", metavar="NODESET", help="Run on these hosts, a job on each, into a shared folder -o DIR/."
-    ),
+    click.option("--nodes", metavar="NODESET", help="Run on these hosts, a job on each, into a shared folder -o DIR/."),
     click.option(
         "--via",
         type=click.Choice(["slurm", "ssh"]),
@@ -45,9 +43,7 @@ _OPTIONS = (
         metavar="DIR",
         help="Store results and scratch files here on each host. [default: $TMPDIR, /tmp]",
     ),
-    click.option(
-        "--at-once", type=click.IntRange(1, 1000), metavar="K", help="Run on at most K hosts at a time."
-    ),
+    click.option("--at-once", type=click.IntRange(1, 1000), metavar="K", help="Run on at most K hosts at a time."),
     click.option(
         "--canary",
         is_flag=True,
@@ -123,9 +119,7 @@ def run(cluster_options: dict[str, Any], values: dict[str, Any]) -> int:
     return view.exit_status if cluster_options["wait"] else view.exit_status_of_run
 
 
-def _sweep(
-    request: Request, engine_of: Callable[[Sweep], Engine]
-) -> tuple[Sweep | None, Sweep, dict[str, str]]:
+def _sweep(request: Request, engine_of: Callable[[Sweep], Engine]) -> tuple[Sweep | None, Sweep, dict[str, str]]:
     """Return (the sweep in the folder, the sweep that the request continues or begins, texts of the experiments)."""
     from orchestrator.cluster import begin, folder
 
@@ -270,8 +264,7 @@ def _as_json(view: View) -> dict[str, Any]:
             for state in view.states
         },
         "differences": [
-            {"hosts": list(d.hosts), "what": d.what, "here": d.here, "others": d.others}
-            for d in view.differences
+            {"hosts": list(d.hosts), "what": d.what, "here": d.here, "others": d.others} for d in view.differences
         ],
     }
 

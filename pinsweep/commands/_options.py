@@ -147,9 +147,7 @@ table_or_json: Decorator = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table",
     help="Print a table, or JSON as in `pinsweep schema`. [default: table]",
 )  # fmt: skip
-strict: Decorator = click.option(
-    "--strict", is_flag=True, help="Treat a cell that cannot run here as an error."
-)
+strict: Decorator = click.option("--strict", is_flag=True, help="Treat a cell that cannot run here as an error.")
 unpinned: Decorator = click.option(
     "--unpinned", is_flag=True,
     help="Run without numactl and pinning. Check G18 marks all numbers.",

@@ -88,9 +88,7 @@ _FAILS = ("regressed", "failed", "inconclusive", "unmatched")
 @click.option("--slo", metavar="TIME", help="Also compare fio's IOPS with a p99 within TIME: 1ms.")
 @click.option("--only-changed", is_flag=True, help="List only regressed and improved numbers.")
 @click.option("--all", "everything", is_flag=True, help="List every number.")
-@click.option(
-    "--top", type=click.IntRange(min=0), metavar="N", help="List at most N numbers of each verdict."
-)
+@click.option("--top", type=click.IntRange(min=0), metavar="N", help="List at most N numbers of each verdict.")
 @click.option("--aa", "self_check", is_flag=True, help="Also count false changes within the runs of A.")
 @click.option(
     "--confirm",
@@ -136,9 +134,7 @@ def command(
     from reports.results.write import refuse_output, write_whole
 
     default, named = _thresholds(thresholds)
-    ask = Ask(
-        threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo)
-    )
+    ask = Ask(threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo))
     verdicts = _options.words("--fail-on", fail_on, _FAILS)
     _refuse_idle(
         again,
@@ -260,15 +256,11 @@ def _given(
         a, b = _two(sides, more_a, more_b)
         return two_sides(a, b, only, include=include, watched=progress.files)
     if more_a or more_b:
-        raise UserError(
-            "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
-        )
+        raise UserError("--by", "compares levels within the files: there is no side to name", "leave -a and -b out")
     return two_levels(sides, by, only, include=include, watched=progress.files)
 
 
-def _two(
-    sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str]
-) -> tuple[Sequence[str], Sequence[str]]:
+def _two(sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Say which words are A's and which are B's. Raises UserError where that is not clear."""
     if more_a and more_b and not sides:
         return more_a, more_b
@@ -294,9 +286,7 @@ def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
         if named_one and not name.strip():
             raise UserError(f"--threshold {text}", "names no metric", "as in 5%, or p99=10%")
         if share is None:
-            raise UserError(
-                f"--threshold {text}", "is not a percentage between 0 and 100", "as in 5%, or p99=10%"
-            )
+            raise UserError(f"--threshold {text}", "is not a percentage between 0 and 100", "as in 5%, or p99=10%")
         if name:
             named[name.strip()] = share
         else:

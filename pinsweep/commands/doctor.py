@@ -34,9 +34,7 @@ _DESCRIBES = ("lscpu", "dmidecode", "lstopo-no-graphics")
     metavar="DIR",
     help="Write a description of this machine to DIR, for `plan --topology`.",
 )
-@click.option(
-    "--restore", is_flag=True, help="Restore the settings after a killed `run --tune`, and do nothing else."
-)
+@click.option("--restore", is_flag=True, help="Restore the settings after a killed `run --tune`, and do nothing else.")
 @_options.scratch
 @_options.table_or_json
 def command(capture: Path | None, restore: bool, scratch: Path | None, form: str) -> int:

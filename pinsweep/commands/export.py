@@ -113,9 +113,7 @@ def _form_of(output: Path | None) -> str:
     """Return the format that the name of the file asks for. Raises UserError of a spreadsheet's, which none is."""
     ending = output.suffix.lower() if output else ""
     if ending in _SPREADSHEETS:
-        raise UserError(
-            str(output), f"no {ending} file can be written", "name it .csv: spreadsheet programs open that"
-        )
+        raise UserError(str(output), f"no {ending} file can be written", "name it .csv: spreadsheet programs open that")
     return _ENDINGS.get(ending, "csv")
 
 

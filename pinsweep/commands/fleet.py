@@ -35,12 +35,8 @@ def _age(text: str) -> float:
 )
 @_options.results
 @_options.table_or_json
-@click.option(
-    "-o", "--output", type=_options.OUTPUT, metavar="FILE", help="Also write a page with a map of all hosts."
-)
-@click.option(
-    "--rules", type=_options.FILE, metavar="YAML", help="Use your own floors and tolerances (docs/fleet.md)."
-)
+@click.option("-o", "--output", type=_options.OUTPUT, metavar="FILE", help="Also write a page with a map of all hosts.")
+@click.option("--rules", type=_options.FILE, metavar="YAML", help="Use your own floors and tolerances (docs/fleet.md).")
 @click.option(
     "--baseline",
     metavar="NAME|FILE",
@@ -138,9 +134,7 @@ def command(
     places = _read_switches(switches) if switches else {}
     sweeps = [folder.read(path) for path in results if folder.is_sweep(path)]
     expected = (
-        expand(nodes)
-        if nodes is not None
-        else tuple(dict.fromkeys(host for sweep in sweeps for host in sweep.hosts))
+        expand(nodes) if nodes is not None else tuple(dict.fromkeys(host for sweep in sweeps for host in sweep.hosts))
     )
     unreadable: list[tuple[str, str]] = []
     loaded = load(paths, include=include, watched=progress.files, unreadable=unreadable)
@@ -182,7 +176,5 @@ def _read_switches(path: Path) -> dict[str, tuple[str, ...]]:
     try:
         text = safe_files.read_named(path, 16 << 20).decode("utf-8", errors="replace")
     except OSError as error:
-        raise UserError(
-            "--switches", f"{path}: {error.strerror}", "`scontrol show topology > FILE`"
-        ) from None
+        raise UserError("--switches", f"{path}: {error.strerror}", "`scontrol show topology > FILE`") from None
     return switches.read(text, str(path))

@@ -50,9 +50,7 @@ def command(tool: str | None, listing: bool, output: Path | None, form: str) -> 
             "pinsweep init TOOL prints one to start from; --list names whole experiments, for init, too",
         )
     if tool not in shipped.names() and called(tool, tool_names()) not in tool_names():
-        near = (
-            nearest(tool, (*tool_names(), *shipped.names())) or "pinsweep init --list names the experiments;"
-        )
+        near = nearest(tool, (*tool_names(), *shipped.names())) or "pinsweep init --list names the experiments;"
         what = "is not a tool or an experiment of pinsweep"
         raise UserError(tool, what, f"{near} tools: {', '.join(tool_names())}")
     text = f"{EDITOR}\n{shipped.text(tool)}" if tool in shipped.names() else starter(tool)

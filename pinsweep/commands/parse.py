@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     metavar="TEXT",
     help="Give the command line that printed the output.",
 )
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", help="[default: table]"
-)
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", help="[default: table]")
 def command(
     words: tuple[str, ...],
     output: Path | None,
@@ -81,9 +79,7 @@ def command(
     if columns and named != "table" and not whole:
         raise click.UsageError("use --tool with --columns: pinsweep parse FILE --tool TOOL --columns …")
     if named == "table" and not columns:
-        raise click.UsageError(
-            'a table needs its columns: --tool stream --columns "threads, bandwidth[MB/s]"'
-        )
+        raise click.UsageError('a table needs its columns: --tool stream --columns "threads, bandwidth[MB/s]"')
     if tool and named not in (None, "table"):
         raise click.UsageError(f"{named} and --tool {tool}: name the tool once")
     if output is None and axes:
@@ -172,9 +168,7 @@ def _of_a_machine(texts: int) -> str:
 
 
 def _left(left: list[Left]) -> list[dict[str, str | bool]]:
-    return [
-        {"file": one.name, "reason": one.reason, "failed": one.failed, "missing": one.missing} for one in left
-    ]
+    return [{"file": one.name, "reason": one.reason, "failed": one.failed, "missing": one.missing} for one in left]
 
 
 def _say(left: list[Left], taken: int) -> int:

@@ -110,9 +110,7 @@ def command(
         _options.left_out(plan)
         _options.devices(plan)
         if cells_guessed := len({run.cell.point_id for run in plan.runs if run.guessed_at_most_s}):
-            say_prose(
-                f"cells that never ran here: {cells_guessed} (1 s per run assumed; set `seconds`)", err=True
-            )
+            say_prose(f"cells that never ran here: {cells_guessed} (1 s per run assumed; set `seconds`)", err=True)
     if not plan.runs and not done:
         _options.nothing_can_run()
         raise click.exceptions.Exit(1)
@@ -133,9 +131,7 @@ def _overview(plan: Plan, machine: Machine, done: int) -> None:
         cells = {run.cell.point_id: run for run in runs}
         groups = [group for run in cells.values() if run.placement for group in run.placement.groups]
         program = machine.programs[runs[0].tool]
-        files = {
-            write.path: write.size_bytes for run in runs for write in run.writes if write.kind == "scratch"
-        }
+        files = {write.path: write.size_bytes for run in runs for write in run.writes if write.kind == "scratch"}
         notes = ["built-in kernel"] if isinstance(program, Program) and program.stand_in else []
         notes += [f"scratch {size_text(sum(files.values()))}"] if files else []
         seconds = sum(run.estimate_s for run in runs)
@@ -148,24 +144,19 @@ def _overview(plan: Plan, machine: Machine, done: int) -> None:
                 _between(str(len(runs)), str(len(runs) + more)),
                 _between(fmt.duration(seconds), fmt.duration(most)),
                 format_cpulist({cpu for group in groups for cpu in group.cpus}) or "any",
-                format_cpulist({node for group in groups for node in (*group.membind, *group.interleave)})
-                or "any",
+                format_cpulist({node for group in groups for node in (*group.membind, *group.interleave)}) or "any",
                 ", ".join(notes),
             )
         )
     takes = duration(plan)
     total, further = len(plan.cells) + len(plan.left_out), sum(plan.more.values())
-    cells_text = (
-        f"{len(plan.cells)} of {fmt.plural(total, 'cell')}" if plan.left_out else fmt.plural(total, "cell")
-    )
+    cells_text = f"{len(plan.cells)} of {fmt.plural(total, 'cell')}" if plan.left_out else fmt.plural(total, "cell")
     all_runs = fmt.plural(len(plan.runs) + further, "run")
     runs_text = f"{len(plan.runs)} to {all_runs}" if further else all_runs
     warm_ups = f" + {fmt.plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
     time = _between(fmt.duration(takes.least_s), fmt.duration(takes.most_s))
     before = f"; {fmt.plural(done, 'run')} done before" if done else ""
-    say_prose(
-        f"{cells_text}, {runs_text}{warm_ups}, about {time} (batch limit: sbatch -t {takes.slurm}){before}"
-    )
+    say_prose(f"{cells_text}, {runs_text}{warm_ups}, about {time} (batch limit: sbatch -t {takes.slurm}){before}")
     if not plan.runs:
         return
     names = ["sweep", "cells", "runs", "time", "CPUs", "memory node", "note"]

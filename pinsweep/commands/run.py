@@ -85,9 +85,7 @@ def command(
     if events_to and not events:
         raise click.UsageError("--events-to says where --events ndjson go")
     if events and form == "json" and not events_to:
-        raise click.UsageError(
-            "--events and --format json both write to standard output: name a file with --events-to"
-        )
+        raise click.UsageError("--events and --format json both write to standard output: name a file with --events-to")
     output = _options.result_file(output, experiments)
     if events_to:
         _refuse_events_to(events_to, output, experiments)
@@ -121,9 +119,7 @@ def command(
             version=__version__,
             argv=sys.argv[1:],
             seed=seed,
-            rules=Rules(
-                retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed
-            ),
+            rules=Rules(retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed),
             share_machine=share_machine,
             tune=tune,
             drop_caches=drop_caches,

@@ -126,9 +126,7 @@ def _cell_name(run: Run, texts: Mapping[CellKey, set[str]]) -> str:
 
 def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
     """Return the cells that an error or a warning flags, with the check ids as `Guilty`, such as "F1, F7"."""
-    return by_metric(
-        (cell[:-1], f.id, str(cell[-1])) for f in findings if f.level != "info" for cell in f.doubts
-    )
+    return by_metric((cell[:-1], f.id, str(cell[-1])) for f in findings if f.level != "info" for cell in f.doubts)
 
 
 def convicted_runs(findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
@@ -188,11 +186,7 @@ def summaries(findings: Iterable[Finding]) -> list[Summary]:
         where = f" of {fmt.plural(len(sweeps), 'sweep')}" if len(sweeps) > 1 else ""
         where += f" in {fmt.plural(len(places), 'file')}" if len(places) > 1 else ""
         example = f"{first[2].removesuffix('.')} ({cell})" if cell else first[2].removesuffix(".")
-        text = (
-            f"{fmt.sentence(counted)}{where}, for example: {example}"
-            if len(cells) > 1
-            else fmt.sentence(example)
-        )
+        text = f"{fmt.sentence(counted)}{where}, for example: {example}" if len(cells) > 1 else fmt.sentence(example)
         rows.append(Summary(
             id=key, level=level, check=same[0].check, todo=fmt.sentence(todo), counted=counted,
             text=f"{text}.",
@@ -279,9 +273,7 @@ def counted(results: Results) -> str:
     unread = [run.unreadable for run in results.runs if run.unreadable]
     parts = [fmt.plural(good, "run") + " with numbers"]
     parts += [fmt.plural(disturbed, "disturbed run")] if disturbed else []
-    unreadable = (
-        f"; the output of {fmt.plural(len(unread), 'run')} cannot be read: {unread[0]}" if unread else ""
-    )
+    unreadable = f"; the output of {fmt.plural(len(unread), 'run')} cannot be read: {unread[0]}" if unread else ""
     return ", ".join(parts) + unreadable
 
 

@@ -50,9 +50,7 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
         every = [cell.runs for cell in cells(results, tool)]
         yield from _copies(every)
         for name in dict.fromkeys(axis for runs in every for axis in runs[0].cell.swept):
-            unprinted = [
-                runs for runs in every if name in runs[0].cell.options and not _printed(runs[0], name)
-            ]
+            unprinted = [runs for runs in every if name in runs[0].cell.options and not _printed(runs[0], name)]
             keys = [(siblings_key(runs[0], (name,)), runs) for runs in unprinted]
             siblings = group_by(keys, lambda pair: pair[0]).values()
             swept = [[runs for _, runs in same] for same in siblings if len(same) > 1]
@@ -149,9 +147,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
         short = command if len(command) <= 90 else command[:89] + "…"
         typed_command = own_command(members[0])
         for level, problem in (*_loops(command), *_typing(tool, typed_command)):
-            yield Fault(
-                level=level, run=members[0], runs=tuple(members), cell=cells, text=f"{problem}, in “{short}”"
-            )
+            yield Fault(level=level, run=members[0], runs=tuple(members), cell=cells, text=f"{problem}, in “{short}”")
         for text in judged(tool).left_out(typed_command, members[0]):
             yield Fault(level="warn", run=members[0], runs=tuple(members), cell=cells, text=text)
         for name, typed in typed_options(members[0]).items():
@@ -201,9 +197,7 @@ def _plain(value: object) -> str:
 
 def _loops(text: str) -> Iterator[tuple[Level, str]]:
     """Yield the loops of a typed command that run over literal words instead of a range."""
-    for loop_words in re.findall(
-        r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]{0,200}?|\d+\.\.\d+\s*+))(?:[;\n]|\bdo\b)", text
-    ):
+    for loop_words in re.findall(r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]{0,200}?|\d+\.\.\d+\s*+))(?:[;\n]|\bdo\b)", text):
         loop, words = map(str.strip, loop_words)
         listed = words.split()
         times = f"{len(listed)} times" if len(listed) > 1 else "once"
@@ -384,12 +378,7 @@ def put_off(results: Results) -> Iterator[Fault]:
             cpu = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
             switches = usage.get("involuntary_switches", 0.0)
             threads = judged(tool).busy(run)
-            if (
-                threads
-                and not run.disturbance
-                and cpu < 0.8 * wall * threads
-                and switches > 20 * wall * threads
-            ):
+            if threads and not run.disturbance and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
                 yield Fault(
                     level="warn", run=run, own=True,
                     text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off {'it' if threads == 1 else 'them'} {fmt.count(round(switches))} times",
@@ -452,10 +441,7 @@ def another_place(results: Results) -> Iterator[Fault]:
         runs = cell.runs
         placed = group_by(runs, lambda run: run.placed)
         if len(placed) > 1:
-            texts = [
-                f"{fmt.plural(len(own), 'run')} on {where(own[0].record.placement)}"
-                for own in placed.values()
-            ]
+            texts = [f"{fmt.plural(len(own), 'run')} on {where(own[0].record.placement)}" for own in placed.values()]
             yield Fault(level="warn", run=runs[0], text=fmt.words(texts))
         sessions = group_by(runs, lambda run: run.session.session)
         first, *others = (own[0].session.facts for own in sessions.values())
@@ -494,9 +480,7 @@ def another_build(results: Results) -> Iterator[Fault]:
 def _programs(run: Run) -> Iterator[tuple[str, str]]:
     """Yield path and checksum of each program of a run, as far as recorded."""
     files = run.program.get("files") or {}
-    opened = (
-        program for word, program in files.items() if word in run.record.argv or not get_tool(run.tool).OPEN
-    )
+    opened = (program for word, program in files.items() if word in run.record.argv or not get_tool(run.tool).OPEN)
     for program in (run.program, *opened):
         if program.get("path") and program.get("sha256"):
             yield str(program["path"]), str(program["sha256"])

@@ -131,18 +131,12 @@ def not_settled(results: Results) -> Iterator[Fault]:
 
     Do: quote the number with its range; measure longer runs on a quiet machine, or start a stopped sweep again.
     """
-    auto = [
-        cell
-        for cell in all_cells(results)
-        if cell.first.most_repeats and cell.standing and _tells_shares(cell)
-    ]
+    auto = [cell for cell in all_cells(results) if cell.first.most_repeats and cell.standing and _tells_shares(cell)]
     for same in group_by(auto, lambda cell: (cell.first.file, cell.first.cell.sweep)).values():
         by_state = group_by(same, lambda cell: bool(is_settled(cell.standing)))
         settled, unknown = by_state.get(True, []), by_state.get(False, [])
         for cell in unknown:
-            text = _unsettled(
-                cell.standing, max(run.record.repeat for run in cell.runs), cell.first.most_repeats
-            )
+            text = _unsettled(cell.standing, max(run.record.repeat for run in cell.runs), cell.first.most_repeats)
             yield Fault(level="warn", run=cell.first, text=text, metric=cell.leader.metric)
         texts = by_chance([cell.standing for cell in settled], [cell.standing for cell in unknown])
         for cell, text in zip(settled, texts, strict=True):

@@ -82,9 +82,7 @@ class Comparison:
     a: Side
     b: Side
     verdicts: pd.DataFrame
-    pairs: (
-        pd.DataFrame
-    )  # a row per matched cell: sweep, tool, cell, how; of A and B: key, labels, runs (indexes)
+    pairs: pd.DataFrame  # a row per matched cell: sweep, tool, cell, how; of A and B: key, labels, runs (indexes)
     unmatched: pd.DataFrame  # `unmatched.UNMATCHED`
     failures: pd.DataFrame  # `unmatched.FAILURES`
     modes: pd.DataFrame  # `modes.MODES`
@@ -238,9 +236,7 @@ def _took_turns(runs: tuple[Sequence[int], Sequence[int]], sides: tuple[Side, Si
         return False
     if any(side.runs["captured"].loc[list(members)].any() for side, members in zip(sides, runs, strict=True)):
         return False
-    a, b = (
-        Counter(side.runs["session"].loc[list(members)]) for side, members in zip(sides, runs, strict=True)
-    )
+    a, b = (Counter(side.runs["session"].loc[list(members)]) for side, members in zip(sides, runs, strict=True))
     return a.keys() == b.keys() and (len(a) == 1 or a == b)
 
 

@@ -101,9 +101,7 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (
-            "is not a directory"
-            if folder.exists()
-            else f"cannot be made: {(error.strerror or str(error)).lower()}"
+            "is not a directory" if folder.exists() else f"cannot be made: {(error.strerror or str(error)).lower()}"
         )
         raise UserError(f"--into {folder}", reason, "name a folder that can be written") from error
     if not os.access(folder, os.W_OK):
@@ -131,9 +129,7 @@ def _cell(side: Side, runs: Sequence[int]) -> CellRef:
     return CellRef(path=Path(side.results.paths[last["file"]]), point_id=last["point_id"])
 
 
-def confirmed(
-    result: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask
-) -> Comparison:
+def confirmed(result: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask) -> Comparison:
     """Return the comparison with the verdicts and values of the fresh runs. a: fresh results of the cells that both
     sides were measured for."""
     from parsers.frames import pd
@@ -141,9 +137,7 @@ def confirmed(
     right = side("B", fmt.words(b.paths), b)
     left = side("A", fmt.words(a.paths), a) if a is not None else None
     only_b, samples = _fresh(result, wanted, (result.a, right), rerun.only_b, ask)
-    turns, in_turns = (
-        _fresh(result, wanted, (left, right), rerun.interleaved, ask) if left else (only_b[:0], [])
-    )
+    turns, in_turns = _fresh(result, wanted, (left, right), rerun.interleaved, ask) if left else (only_b[:0], [])
     samples += [dataclasses.replace(sample, interleaved=True) for sample in in_turns]
     families = settle(result.families, samples, result.rules, asked=wanted.keys)
     fresh = pd.concat([only_b, turns])
@@ -188,13 +182,9 @@ def _fresh(
     looked = result.verdicts.loc[[*wanted.keys]]
     keys = {identity: key for key, identity in _identities(result.pairs, looked).items()}
     new = {
-        key: keys[identity]
-        for key, identity in _identities(again.pairs, again.verdicts).items()
-        if identity in keys
+        key: keys[identity] for key, identity in _identities(again.pairs, again.verdicts).items() if identity in keys
     }
-    samples = [
-        dataclasses.replace(s, key=new[s.key], interleaved=False) for s in again.samples if s.key in new
-    ]
+    samples = [dataclasses.replace(s, key=new[s.key], interleaved=False) for s in again.samples if s.key in new]
     return again.verdicts.loc[[*new], _OF_RUNS].rename(index=new), samples
 
 
@@ -214,9 +204,7 @@ def _identities(pairs: pd.DataFrame, rows: pd.DataFrame) -> dict[int, Hashable]:
     }
 
 
-def _again(
-    result: Comparison, wanted: Asked, rerun: Rerun, verdicts: pd.DataFrame, numbers: tuple[int, int]
-) -> Again:
+def _again(result: Comparison, wanted: Asked, rerun: Rerun, verdicts: pd.DataFrame, numbers: tuple[int, int]) -> Again:
     """Return what was measured again, without its sides. numbers: how many have fresh runs of both sides, and of B
     alone."""
     measured = {pair for pairs in verdicts.loc[verdicts["again"].astype(bool), "pairs"] for pair in pairs}
@@ -231,9 +219,7 @@ def _again(
         in_turns=numbers[0],
         only_b=numbers[1],
         stored=sum(not measured.isdisjoint(pairs) for pairs in verdicts.loc[~looked, "pairs"]),
-        not_repeatable=tuple(
-            (*_cell_of_b(result, wanted, i), reason) for i, reason in rerun.not_repeatable.items()
-        ),
+        not_repeatable=tuple((*_cell_of_b(result, wanted, i), reason) for i, reason in rerun.not_repeatable.items()),
     )
 
 
@@ -247,9 +233,7 @@ def _cell_of_b(result: Comparison, wanted: Asked, index: int) -> tuple[str, str]
 def announce(result: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
     """Return what will be measured again, and which cells cannot be."""
     cells = [(len(rerun.interleaved), "both sides in turns"), (len(rerun.only_b), "B only")]
-    plans = [f"{fmt.plural(n, 'cell')} with {how}" for n, how in cells if n] or [
-        "no cell can be measured again"
-    ]
+    plans = [f"{fmt.plural(n, 'cell')} with {how}" for n, how in cells if n] or ["no cell can be measured again"]
     lines = [
         f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(len(result.verdicts))} may have changed: {fmt.words(plans)}"
     ]
@@ -257,7 +241,5 @@ def announce(result: Comparison, wanted: Asked, rerun: Rerun) -> list[str]:
         lines.append(f"A is not measured again: {rerun.why_only_b}")
     for reason, indexes in group_by(rerun.not_repeatable, rerun.not_repeatable.__getitem__).items():
         more = f" and {len(indexes) - 1} more" if len(indexes) > 1 else ""
-        lines.append(
-            f"cannot be measured again: {' '.join(_cell_of_b(result, wanted, indexes[0]))}{more}: {reason}"
-        )
+        lines.append(f"cannot be measured again: {' '.join(_cell_of_b(result, wanted, indexes[0]))}{more}: {reason}")
     return lines

@@ -59,9 +59,7 @@ def document(
     differences = [(line.what, line.a, line.b) for line in result.fingerprint.differences]
     blocks: list[Block] = [
         _sides(result),
-        Table(
-            columns=_columns(fact="differs", a="A", b="B"), rows=tuple(differences), id="differs", most=most
-        ),
+        Table(columns=_columns(fact="differs", a="A", b="B"), rows=tuple(differences), id="differs", most=most),
         Text(verdict(result)),
         *(Text(text, "warning") for text in warnings(result)),
         _failures(result, most),
@@ -127,9 +125,7 @@ def warnings(result: Comparison) -> Iterator[str]:
 def flags(result: Comparison) -> Iterator[str]:
     """Yield "4 numbers are flagged: repeats differ widely (G11)", with the check that flags most."""
     titles = {check.id: check.title for check in checks()}
-    flagged = [
-        *filter(None, map(joined, zip(result.verdicts["flags_a"], result.verdicts["flags_b"], strict=True)))
-    ]
+    flagged = [*filter(None, map(joined, zip(result.verdicts["flags_a"], result.verdicts["flags_b"], strict=True)))]
     ids = [id for id, _ in Counter(id for text in flagged for id in checks_of(text)).most_common()]
     names = [f"{titles.get(id, id)} ({id})" for id in ids[:1]]
     if flagged:
@@ -153,9 +149,7 @@ def numbers(result: Comparison, rows: pd.DataFrame, most: int, *, advice: bool =
     """Return a row per number: regressed, worst first; improved, best first; then the others. advice: with what would
     decide them."""
     parts = [(verdict, rows[rows["verdict"] == verdict]) for verdict in _ORDER]
-    every = [
-        row for verdict, group in parts for row in records(group[::-1] if verdict == "improved" else group)
-    ]
+    every = [row for verdict, group in parts for row in records(group[::-1] if verdict == "improved" else group)]
     advice = advice and any(row["advice"] for row in every)
     marks = [joined([row["flags_a"], row["flags_b"]]) for row in every]
     return Table(

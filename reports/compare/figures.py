@@ -79,11 +79,7 @@ def _curve(result: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | No
     for row in rows:
         for label, value in (*row["axes"].items(), *row["name"].part):
             values.setdefault(label, set()).add(value)
-    numeric = [
-        k
-        for k, levels in values.items()
-        if len(levels) > 2 and all(isinstance(v, int | float) for v in levels)
-    ]
+    numeric = [k for k, levels in values.items() if len(levels) > 2 and all(isinstance(v, int | float) for v in levels)]
     if not numeric:
         return None
     axis = max(numeric, key=lambda label: len(values[label]))
@@ -94,9 +90,7 @@ def _curve(result: Comparison, rows: Sequence[Mapping[str, Any]]) -> Figure | No
         title=fmt.sentence(f"{name.title} by {axis.replace('_', ' ')}"),
         x=axis,
         color="side",
-        panels=tuple(
-            str(column) for column in frame if column not in (axis, "value", "unit", "flags", "side")
-        ),
+        panels=tuple(str(column) for column in frame if column not in (axis, "value", "unit", "flags", "side")),
         log_x=bool(levels) and max(levels) > 10 * min(levels),
         y_title=name.quantity,
         x_unit="B" if axis == "message_size" else "",

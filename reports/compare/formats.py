@@ -52,10 +52,7 @@ def as_json(result: Comparison) -> str:
         },
         "families": [
             {
-                **{
-                    name: getattr(family, name)
-                    for name in ("name", "counts", "median_ratio", "tau", "tau_source")
-                },
+                **{name: getattr(family, name) for name in ("name", "counts", "median_ratio", "tau", "tau_source")},
                 "threshold": result.rules.threshold_of(family.name),
             }
             for family in result.families
@@ -106,9 +103,7 @@ def _again(again: Again) -> dict[str, Any]:
         "numbers": again.in_turns + again.only_b,
         "in_turns": again.in_turns,
         "stored": again.stored,
-        "not_repeatable": [
-            dict(zip(("sweep", "cell", "reason"), row, strict=True)) for row in again.not_repeatable
-        ],
+        "not_repeatable": [dict(zip(("sweep", "cell", "reason"), row, strict=True)) for row in again.not_repeatable],
     }
 
 
@@ -230,9 +225,7 @@ def as_github(result: Comparison) -> str:
     lines = [f"::error title={_property(name)}::{_data(text)}" for name, text in errors]
     del lines[_MAX_ANNOTATIONS:]
     level = "warning" if regressed or len(result.failures) else "notice"
-    lines.append(
-        f"::{level} title=pinsweep compare::{_data('. '.join([verdict(result), *warnings(result)]))}"
-    )
+    lines.append(f"::{level} title=pinsweep compare::{_data('. '.join([verdict(result), *warnings(result)]))}")
     return "\n".join(lines) + "\n"
 
 

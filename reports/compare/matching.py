@@ -93,9 +93,7 @@ def _cell(run: Mapping[str, Any], ignore: Collection[str]) -> dict[str, Any]:
         **{name: run[name] for name in ("key", "tool", "sweep", "relation", "share", "selectors")},
         "parameters": canonical_json(parameters),
         "without_paths": canonical_json(without_paths),
-        "without_threads": canonical_json(without_threads)
-        if THREADS in parameters and run["share"]
-        else None,
+        "without_threads": canonical_json(without_threads) if THREADS in parameters and run["share"] else None,
         "position": "" if is_whole else run["share"],
         "threads_per_pu": str(Fraction(threads, run["pu_count"]))
         if isinstance(threads, int) and run["pu_count"]
@@ -122,9 +120,7 @@ def match_sides(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]
 
     pairs, crowds = match(*(side[side["runs"].map(bool)] for side in (a, b)))
     rest, _ = match(a.drop(pairs["a"]), b.drop(pairs["b"]))
-    has_numbers = [
-        bool(a.loc[x, "runs"] and b.loc[y, "runs"]) for x, y in zip(rest["a"], rest["b"], strict=True)
-    ]
+    has_numbers = [bool(a.loc[x, "runs"] and b.loc[y, "runs"]) for x, y in zip(rest["a"], rest["b"], strict=True)]
     rest = rest[[not both for both in has_numbers]]
     return pd.concat([pairs, rest], ignore_index=True), crowds
 
@@ -148,6 +144,4 @@ def match(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, Crowds]:
             crowds |= {(name.upper(), cell): int(size) for cell, size in fit[name].value_counts().items()}
     order = {cell: i for i, cell in enumerate(a.index)}
     every = pd.concat(rounds, ignore_index=True)
-    return every.sort_values(
-        "a", key=lambda column: column.map(order), kind="stable", ignore_index=True
-    ), crowds
+    return every.sort_values("a", key=lambda column: column.map(order), kind="stable", ignore_index=True), crowds

@@ -19,9 +19,7 @@ _SINGLE_MODE: Final = 0.95
 """A side with so large a share in one mode has one mode; if both have, the quantiles are enough."""
 
 
-def mode_shifts(
-    pairs: Mapping[int, Mapping[str, Any]], sides: tuple[Side, Side]
-) -> Iterator[tuple[Any, ...]]:
+def mode_shifts(pairs: Mapping[int, Mapping[str, Any]], sides: tuple[Side, Side]) -> Iterator[tuple[Any, ...]]:
     """Yield a row of `MODES` per mode whose share moved by five points, by more than an exchange of runs between the
     sides explains.
 
@@ -37,9 +35,7 @@ def mode_shifts(
                 yield distribution.Shapes(key=len(names) - 1, a=left[name], b=right[name])
 
     for shape in distribution.judge_shapes(shapes()):
-        single = all(
-            max(shares) >= _SINGLE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True)
-        )
+        single = all(max(shares) >= _SINGLE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True))
         if single or distribution.by_chance(shape.p, shape.least_p):
             continue
         pair, name = names[shape.key]

@@ -51,9 +51,7 @@ def numbers_of(
     Numbers of curves over several cells come last. Columns: those of `Comparison.verdicts` that are not of its
     decision; `family`, `resolution`, and the runs of each value, `of_a` and `of_b`.
     """
-    every = [
-        _values(side, {pair: row["runs"][n] for pair, row in pairs.items()}) for n, side in enumerate(sides)
-    ]
+    every = [_values(side, {pair: row["runs"][n] for pair, row in pairs.items()}) for n, side in enumerate(sides)]
     facts = [side.runs[["mix", "options"]].to_dict("index") for side in sides]
     rows: list[dict[str, Any]] = []
     missing: list[tuple[Pair, Name, Reason]] = []
@@ -61,13 +59,10 @@ def numbers_of(
     alike: dict[int, tuple[Values, Values]] = {}
     for index, pair in pairs.items():
         both = every[0].get(index, {}), every[1].get(index, {})
-        is_open = [
-            {name for name in values if name.better == "neither" and not name.derived} for values in both
-        ]
+        is_open = [{name for name in values if name.better == "neither" and not name.derived} for values in both]
         undirected |= {name.metric for name in is_open[0]} & {name.metric for name in is_open[1]}
         directed = (
-            {k: v for k, v in values.items() if k not in names}
-            for values, names in zip(both, is_open, strict=True)
+            {k: v for k, v in values.items() if k not in names} for values, names in zip(both, is_open, strict=True)
         )
         left, right = _of_any_traffic(*directed)
         first = [of_runs[runs[0]] for of_runs, runs in zip(facts, pair["runs"], strict=True)]
@@ -145,9 +140,7 @@ def _one_sided(name: Name, side: str, other: str, others: Values) -> Reason:
     """Return why only one side has a number."""
     if any(replace(name, unit=o.unit, better=o.better) == o for o in others if o.metric == name.metric):
         return "both", "other unit or direction", "", "number"
-    if name.statistic in dict(QUANTILES) and any(
-        (o.metric, o.part) == (name.metric, name.part) for o in others
-    ):
+    if name.statistic in dict(QUANTILES) and any((o.metric, o.part) == (name.metric, name.part) for o in others):
         return side, f"too few operations in {other}", "", "optional"
     return side, f"not in {other}", "", "optional" if name.derived else "number"
 
@@ -178,29 +171,21 @@ def _curves(
     """
     rows: list[dict[str, Any]] = []
     parts: list[tuple[Pair, Name, Reason]] = []
-    turns = [
-        dict(zip(s.runs.index, zip(s.runs["session"], s.runs["repeat"], strict=True), strict=True))
-        for s in sides
-    ]
+    turns = [dict(zip(s.runs.index, zip(s.runs["session"], s.runs["repeat"], strict=True), strict=True)) for s in sides]
     axes = {tool: numbers.curve_axis(tool) for tool in {pair["tool"] for pair in pairs.values()}}
 
     def curve_of(index: int) -> tuple[str, str]:
         """Return sweep and labels without the axis."""
         labels = json.loads(pairs[index]["labels"][0])
-        return pairs[index]["sweep"], json.dumps(
-            {k: v for k, v in labels.items() if k != axes[pairs[index]["tool"]]}
-        )
+        return pairs[index]["sweep"], json.dumps({k: v for k, v in labels.items() if k != axes[pairs[index]["tool"]]})
 
-    on_curves = [
-        index for index in values if axes[pairs[index]["tool"]] in json.loads(pairs[index]["labels"][0])
-    ]
+    on_curves = [index for index in values if axes[pairs[index]["tool"]] in json.loads(pairs[index]["labels"][0])]
     for (_, labels), members in group_by(on_curves, curve_of).items():
         about = {**pairs[members[0]], "labels": (labels,), "cell": describe(json.loads(labels))}
         tool, offers = about["tool"], []
         for n in (0, 1):
             cells = {
-                _level(pairs[i]["labels"][n], axes[tool]): (values[i][n], len(pairs[i]["runs"][n]))
-                for i in members
+                _level(pairs[i]["labels"][n], axes[tool]): (values[i][n], len(pairs[i]["runs"][n])) for i in members
             }
             points = {level: cell for level, cell in cells.items() if level is not None}
             offers.append((_peaks(tool, points, slo_ns), *_of_repeats(tool, points, turns[n])))
@@ -227,14 +212,10 @@ Points = Mapping[int, tuple[Values, int]]
 
 def _peaks(tool: str, points: Points, slo_ns: float | None) -> Values:
     whole = {
-        level: {
-            name: [value for value, *_ in number] for name, number in values.items() if len(number) == repeats
-        }
+        level: {name: [value for value, *_ in number] for name, number in values.items() if len(number) == repeats}
         for level, (values, repeats) in points.items()
     }
-    return {
-        peak: points[level][0][name] for peak, (level, name) in numbers.peaks(tool, whole, slo_ns).items()
-    }
+    return {peak: points[level][0][name] for peak, (level, name) in numbers.peaks(tool, whole, slo_ns).items()}
 
 
 def _of_repeats(tool: str, points: Points, turns: Mapping[int, Hashable]) -> tuple[Values, int]:
@@ -260,23 +241,17 @@ def _of_repeats(tool: str, points: Points, turns: Mapping[int, Hashable]) -> tup
 # --- columns ------------------------------------------------------------------------------------------------
 
 
-def _frame(
-    rows: Sequence[dict[str, Any]], pairs: Mapping[int, Pair], sides: tuple[Side, Side]
-) -> pd.DataFrame:
+def _frame(rows: Sequence[dict[str, Any]], pairs: Mapping[int, Pair], sides: tuple[Side, Side]) -> pd.DataFrame:
     """Return the frame of `numbers_of`."""
     from parsers.frames import pd
 
     frame = pd.DataFrame(rows, columns=ROW, dtype=object)
     frame["family"] = _families(frame)
     every: dict[Any, Any] = frame["steps"].to_dict()
-    for _, group in frame.groupby(
-        ["sweep", "family"], sort=False
-    ):  # all values of a sweep share their last digit
+    for _, group in frame.groupby(["sweep", "family"], sort=False):  # all values of a sweep share their last digit
         if get_parser(group["tool"].iloc[0]).PRINTED is None and not group["name"].iloc[0].derived:
             known = [step for steps in group["steps"] for step in steps if step]
-            step = (
-                step_of([value for side in "ab" for values in group[side] for value in values], known) or None
-            )
+            step = step_of([value for side in "ab" for values in group[side] for value in values], known) or None
             every |= {index: (step,) * len(steps) for index, steps in group["steps"].items()}
     frame["steps"] = [*every.values()]
     frame["step"] = [steps[0] if len({*steps}) == 1 else None for steps in frame["steps"]]
@@ -285,16 +260,11 @@ def _frame(
     for n, (letter, side) in enumerate(zip("ab", sides, strict=True)):
         frame[f"median_{letter}"] = frame[letter].map(statistics.median)
         guilty = convicted(side.measured.findings)
-        places = dict(
-            zip(side.runs.index, zip(side.runs["file"], side.runs["point_id"], strict=True), strict=True)
-        )
+        places = dict(zip(side.runs.index, zip(side.runs["file"], side.runs["point_id"], strict=True), strict=True))
         cells = [
-            [*dict.fromkeys(places[run] for i in members for run in pairs[i]["runs"][n])]
-            for members in frame["pairs"]
+            [*dict.fromkeys(places[run] for i in members for run in pairs[i]["runs"][n])] for members in frame["pairs"]
         ]
-        frame[f"points_{letter}"] = [
-            [*dict.fromkeys(point_id for _, point_id in places_of)] for places_of in cells
-        ]
+        frame[f"points_{letter}"] = [[*dict.fromkeys(point_id for _, point_id in places_of)] for places_of in cells]
         frame[f"flags_{letter}"] = [
             joined(doubting(guilty, cell, name.tells_of) for cell in places_of)
             for places_of, name in zip(cells, frame["name"], strict=True)

@@ -117,9 +117,7 @@ def _title(names: Iterable[str]) -> str:
     return ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")
 
 
-def two_levels(
-    words: Iterable[str], by: str, only: Collection[str], *, include: Include, watched: Watched
-) -> Sides:
+def two_levels(words: Iterable[str], by: str, only: Collection[str], *, include: Include, watched: Watched) -> Sides:
     """Return two levels of an axis within some files; by: "place=local,remote". Raises UserError as `levels` does."""
     axis, _, wanted = (part.strip() for part in by.partition("="))
     files = _files(words)
@@ -136,17 +134,13 @@ def side(name: SideName, title: str, results: Results, only: Collection[str] = (
     runs = measured.runs.join(sessions, on="session")
     runs = runs[~runs["warm_up"].astype(bool) & (runs["sweep"].isin([*only]) if only else True)]
     # of each repeat the attempt that counts, else the last one
-    last = runs.sort_values("counts", kind="stable").drop_duplicates(
-        ["file", "point_id", "repeat"], keep="last"
-    )
+    last = runs.sort_values("counts", kind="stable").drop_duplicates(["file", "point_id", "repeat"], keep="last")
     runs = runs.loc[runs["counts"].astype(bool) | runs.index.isin(last.index)]
     is_good = runs["counts"].astype(bool)
     cause = runs["status"].mask(is_good, "").mask(is_good & ~runs["valid"].astype(bool), "invalid")
     left_out = cause.isin([*LEFT_OUT, "invalid"])
     fate = cause.mask(left_out, "left out").where(left_out | (cause == ""), "failed")
-    return Side(
-        name=name, title=title, results=results, measured=measured, runs=runs.assign(cause=cause, fate=fate)
-    )
+    return Side(name=name, title=title, results=results, measured=measured, runs=runs.assign(cause=cause, fate=fate))
 
 
 def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ()) -> tuple[Side, Side]:
@@ -162,9 +156,7 @@ def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ())
         axes = sorted({"host", "program"}.union(*map(json.loads, every.runs["axes"].unique())))
         hint = nearest(axis, axes) or f"there are: {', '.join(axes)}"
         raise UserError(f"--by {axis}", "no run has this axis", hint)
-    spelled = {
-        ",".join(map(_spaced, pair)): pair for pair in ((a, b) for a in known for b in known if a != b)
-    }
+    spelled = {",".join(map(_spaced, pair)): pair for pair in ((a, b) for a in known for b in known if a != b)}
     text = _spaced(wanted) or (",".join(map(_spaced, known)) if len(known) == 2 else "")
     if text not in spelled:
         separator = "; " if any("," in level for level in known) else ", "
@@ -193,8 +185,7 @@ def level_of(runs: pd.DataFrame, axis: str) -> pd.Series[str]:
         return "" if value is None else ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
     axes, options = (
-        runs[column].map({text: level(text) for text in runs[column].unique()})
-        for column in ("axes", "options")
+        runs[column].map({text: level(text) for text in runs[column].unique()}) for column in ("axes", "options")
     )
     return axes.where(axes != "", options).astype(object)
 
@@ -223,8 +214,7 @@ def refuse(a: Side, b: Side, ignore: Collection[str], *, across_programs: bool) 
     tools = []
     for tool in a.usable["tool"].unique():
         sides = [
-            side.usable.loc[side.usable["tool"] == tool, ["point_id", "program"]].drop_duplicates()
-            for side in (a, b)
+            side.usable.loc[side.usable["tool"] == tool, ["point_id", "program"]].drop_duplicates() for side in (a, b)
         ]
         left, right = ({*side["program"]} for side in sides)
         has_both = sides[0].merge(sides[1], how="outer")["point_id"].duplicated().any()

@@ -53,15 +53,11 @@ def unmatched(
                 case _ if count := crowds.get((side, index)):
                     reason = f"several cells match: {count}"
                 case _:
-                    absent = absences[other].get((cell["sweep"], cell["labels"])) or absences[other].get(
-                        cell["key"][0]
-                    )
+                    absent = absences[other].get((cell["sweep"], cell["labels"])) or absences[other].get(cell["key"][0])
                     reason = absent or f"no such cell: {_nearest(_parameters(cell), parameters[other])}"
             if side != "neither" or not this:
                 head, _, detail = reason.partition(": ")
-                yield dict(
-                    zip(UNMATCHED, (side, cell["sweep"], cell["cell"], head, detail, "", kind), strict=True)
-                )
+                yield dict(zip(UNMATCHED, (side, cell["sweep"], cell["cell"], head, detail, "", kind), strict=True))
 
 
 def _reason(cell: Mapping[str, Any]) -> str:
@@ -89,8 +85,7 @@ def _nearest(cell: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> st
 
     near = min(others, key=lambda other: len(differing(other)), default=cell)
     return "; ".join(
-        f"{name}: {text(cell.get(name, 'none'))}, not {text(near.get(name, 'none'))}"
-        for name in differing(near)[:3]
+        f"{name}: {text(cell.get(name, 'none'))}, not {text(near.get(name, 'none'))}" for name in differing(near)[:3]
     )
 
 

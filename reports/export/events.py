@@ -50,9 +50,7 @@ def of_sweep(happened: Event) -> Iterator[dict[str, Any]]:
     cell = {**cell_fields(run.cell), "repeat": run.repeat}
     position = {"number": happened.number, "total": happened.total, **cell, "warm_up": run.warm_up}
     if isinstance(happened, Started):
-        yield event(
-            "started", **position, argv=list(run.argv), estimate_s=run.estimate_s, left_s=happened.left_s
-        )
+        yield event("started", **position, argv=list(run.argv), estimate_s=run.estimate_s, left_s=happened.left_s)
     else:
         record, parsed = happened.record, happened.parsed
         result = fresh(run.cell, [parsed]) if parsed else None
@@ -62,9 +60,7 @@ def of_sweep(happened: Event) -> Iterator[dict[str, Any]]:
             leading={"unit": result.lead.unit, "value": result.values[0]} if result and result.lead else None, will_be_repeated=happened.repeated,
         )  # fmt: skip
         if disturbances := disturbances_of(record):
-            yield event(
-                "disturbed", **cell, run=record.run_id, disturbances=disturbances, counted=counted(record)
-            )
+            yield event("disturbed", **cell, run=record.run_id, disturbances=disturbances, counted=counted(record))
 
 
 def done(file: Path | None, summary: Summary | None, exit_status: int) -> dict[str, Any]:

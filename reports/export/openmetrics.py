@@ -113,9 +113,7 @@ def _cells(rows: Iterable[Row]) -> Iterator[Family]:
         cells = group_by(group, lambda row: tuple(_cell_labels(row).items()))
         repeats = {cell: max(row["repeats"] for row in numbers) for cell, numbers in cells.items()}
         flags = {cell: joined(row["flags"] for row in numbers) for cell, numbers in cells.items()}
-        flagged = {
-            (*cell, ("checks", ids)) if ids else cell: len(checks_of(ids)) for cell, ids in flags.items()
-        }
+        flagged = {(*cell, ("checks", ids)) if ids else cell: len(checks_of(ids)) for cell, ids in flags.items()}
         words = f"Runs of a cell of {tool} behind each median."
         yield Family(name=f"pinsweep_{tool}_repeats", text=words, samples=repeats)
         words = f"Checks of pinsweep audit that doubt a cell of {tool}; 0: none."
@@ -154,9 +152,7 @@ def _infos(results: Results) -> Family:
         for host, session in last.items()
     ]
     words = "What a host was in its last session; always 1."
-    return Family(
-        name="pinsweep_host_info", text=words, samples={tuple(host.items()): 1.0 for host in labels}
-    )
+    return Family(name="pinsweep_host_info", text=words, samples={tuple(host.items()): 1.0 for host in labels})
 
 
 def _seconds(started_utc: str) -> float:

@@ -48,9 +48,7 @@ def export(
     note = _left_out(results, tool, form)
     if tool is not None and tool not in results.tools:
         known = f"tools with numbers: {', '.join(results.tools) or 'none'}"
-        raise UserError(
-            "--tool", f"no numbers of {tool!r} in these files", "; ".join(filter(None, [known, note]))
-        )
+        raise UserError("--tool", f"no numbers of {tool!r} in these files", "; ".join(filter(None, [known, note])))
     if note or not results.tools:
         on_left_out(note or "no run of these files gave a number")
     if form == "openmetrics":

@@ -46,9 +46,7 @@ def rerun_command(fleet: Fleet, folder: Path, sweep: Sweep | None = None) -> str
     only = [word for name in sweeps for word in ("--only", name)]
     engine = engine_words(sweep) if sweep else ()
     # a line end in a host's name would begin a line of its own
-    return printable(
-        shlex.join(["pinsweep", *argv, *only, "--nodes", folded(names), "-o", str(output), *engine])
-    )
+    return printable(shlex.join(["pinsweep", *argv, *only, "--nodes", folded(names), "-o", str(output), *engine]))
 
 
 def again(argv: Sequence[str]) -> tuple[str, ...]:

@@ -83,9 +83,7 @@ def _names(hosts: Sequence[str]) -> str:
 def _warnings(fleet: Fleet) -> list[str]:
     titles = {check.id: check.title for check in checks()}
     flags = {id for ids in fleet.odd["flags"] for id in checks_of(ids)}
-    caveats = (
-        [f"Flagged numbers: {', '.join(f'{titles[id]} ({id})' for id in sorted(flags))}."] if flags else []
-    )
+    caveats = [f"Flagged numbers: {', '.join(f'{titles[id]} ({id})' for id in sorted(flags))}."] if flags else []
     caveats += [
         f"The hosts fall into two groups in {fmt.plural(len(numbers), 'number')}: {listed(worse)} worse than the others."
         for worse, numbers in fleet.halves.items()
@@ -121,9 +119,7 @@ def _odd_numbers(fleet: Fleet, most: int) -> Table:
 
 def _rows(odd: pd.DataFrame) -> pd.DataFrame:
     """Return `Fleet.odd` with the columns of `_COLUMNS`."""
-    units = [
-        "IOPS" if u == "1/s" and "IOPS" in m else u for u, m in zip(odd["unit"], odd["metric"], strict=True)
-    ]
+    units = ["IOPS" if u == "1/s" and "IOPS" in m else u for u, m in zip(odd["unit"], odd["metric"], strict=True)]
     quantities: dict[str, list[Any]] = {
         name: [Quantity(None if v != v else v, unit) for v, unit in zip(odd[name], units, strict=True)]
         for name in ("value", "median")
@@ -150,9 +146,7 @@ def _remarks(fleet: Fleet, most: int) -> Table:
         hint = ": use --baseline, or compare --by host" if reason == FEW else ""
         rows.append((list(group.index), "not judged", f"{reason}{hint}"))
     if fleet.by_chance:
-        rows.append(
-            (fleet.by_chance, "may be chance", "suspicious in as many numbers as equal hosts by chance")
-        )
+        rows.append((fleet.by_chance, "may be chance", "suspicious in as many numbers as equal hosts by chance"))
     rows += [(d.hosts, "differs", d.text) for d in fleet.unlike]
     for number, hosts in fleet.hosts.groupby("group"):
         names, kind = list(hosts.index), fleet.members.kinds[int(str(number))]

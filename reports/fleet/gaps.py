@@ -71,9 +71,7 @@ def _runs(runs: pd.DataFrame, never: int) -> dict[str, Any]:
     not_started = max(0, never - len(failed))
     reasons = _failures(failed)
     reasons += [
-        f"{fmt.plural(n, 'run')} {word}"
-        for n, word in ((not_started, "not started"), (void, "not valid"))
-        if n
+        f"{fmt.plural(n, 'run')} {word}" for n, word in ((not_started, "not started"), (void, "not valid")) if n
     ]
     reasons += [f"{fmt.plural(n, 'run')} {status}" for status, n in excluded["status"].value_counts().items()]
     newest = runs[runs["time"] == runs["time"].max()]
@@ -84,8 +82,7 @@ def _runs(runs: pd.DataFrame, never: int) -> dict[str, Any]:
         "reason": "; ".join(reasons) or "nothing was run",
         "sessions": gave["evidence"].nunique(),
         "last": float(gave["time"].max()),
-        "last_failed": not newest["gave"].any()
-        and not newest["status"].isin([*LEFT_OUT, "interrupted"]).all(),
+        "last_failed": not newest["gave"].any() and not newest["status"].isin([*LEFT_OUT, "interrupted"]).all(),
     }
 
 
@@ -110,24 +107,18 @@ def find_gaps(
 ) -> tuple[Gap, ...]:
     """Return the gaps, hosts with one gap together. hostnames: those of `runs`. due: hosts without a number since the
     first time; the second is now."""
-    rows: list[tuple[What, str, str]] = [
-        ("no result", "", name) for name in expected if name not in hostnames
-    ]
+    rows: list[tuple[What, str, str]] = [("no result", "", name) for name in expected if name not in hostnames]
     rows += [("unreadable", reason, name) for name, reason in unreadable]
     lacking = runs[(runs["valid"] == 0) | (runs["missing"] > 0)]
     valid_and_reason = zip(lacking.index, lacking["valid"], lacking["reason"], strict=True)
-    rows += [
-        ("incomplete" if valid else "no number", reason, host) for host, valid, reason in valid_and_reason
-    ]
+    rows += [("incomplete" if valid else "no number", reason, host) for host, valid, reason in valid_and_reason]
     for host, at in runs["last"].items() if due else ():
         if due and at < due[0]:
             days = fmt.plural(int((due[1] - at) // _DAY), "day")
             rows.append(("not screened", f"last on {minute(at)[:10]}, {days} ago", str(host)))
     rows.sort(key=lambda row: (_ORDER.index(row[0]), row[2], row[1]))
     groups = group_by(rows, lambda row: row[:2]).items()
-    return tuple(
-        Gap(what=what, names=tuple(name for *_, name in own), reason=reason) for (what, reason), own in groups
-    )
+    return tuple(Gap(what=what, names=tuple(name for *_, name in own), reason=reason) for (what, reason), own in groups)
 
 
 def find_unlike(which: Members, hosts: pd.DataFrame) -> tuple[Difference, ...]:
@@ -135,9 +126,7 @@ def find_unlike(which: Members, hosts: pd.DataFrame) -> tuple[Difference, ...]:
     differences: list[Difference] = []
     for _, group in hosts.sort_index().groupby("group"):
         last = {host: which.machines[host][-1].session for host in group.index}
-        differences += traits.differences(
-            {host: traits.of_session(s.facts, s.programs) for host, s in last.items()}
-        )
+        differences += traits.differences({host: traits.of_session(s.facts, s.programs) for host, s in last.items()})
     return tuple(difference for difference in differences if difference.here)
 
 

@@ -59,18 +59,13 @@ def members(
         }
         different = list(dict.fromkeys(identity.values()))
         names |= {
-            key: hostname if len(different) < 2 else f"{hostname} ({identity[key].beside(different)})"
-            for key in keys
+            key: hostname if len(different) < 2 else f"{hostname} ({identity[key].beside(different)})" for key in keys
         }
         if len(different) > 1:
             names_here = list(dict.fromkeys(names[key] for key in keys))
-            warnings.append(
-                f"{hardware.several(hostname, different)}; they count as {hardware.listed(names_here)}"
-            )
+            warnings.append(f"{hardware.several(hostname, different)}; they count as {hardware.listed(names_here)}")
     warnings += overlapping(machines, when, names)
-    hosts_of = group_by(
-        dict.fromkeys((kind_of[key], name) for key, name in names.items()), lambda row: row[0]
-    )
+    hosts_of = group_by(dict.fromkeys((kind_of[key], name) for key, name in names.items()), lambda row: row[0])
     kinds = sorted(hosts_of, key=lambda kind: (-len(hosts_of[kind]), kind.name))
     groups = {kind: number for number, kind in enumerate(kinds)}
     past_kinds = dict(zip(map(_key, past_machines), every[len(machines) :], strict=True))
@@ -93,9 +88,7 @@ def _placed(
     keys = list(zip(sessions["file"], sessions["session_number"], strict=True))
     rows = sessions[[key in names for key in keys]]
     keys = [key for key in keys if key in names]
-    return rows[["evidence", "time"]].assign(
-        host=[names[key] for key in keys], group=[groups[key] for key in keys]
-    )
+    return rows[["evidence", "time"]].assign(host=[names[key] for key in keys], group=[groups[key] for key in keys])
 
 
 def _key(machine: Machine) -> tuple[str, int]:

@@ -182,9 +182,7 @@ def judge(
     hosts = _hosts(which, points, everywhere, runs)
     hosts["reason"] = _reasons(hosts, points, runs, with_baseline=baseline is not None)
     certain = {e.name for e in everywhere} | {*hosts.index[hosts["status"].isin(list(SLOW))]}
-    hosts["stands_out"], hosts["by_chance"] = _chance(
-        hosts, points, float(numbers["expected"].sum()), certain
-    )
+    hosts["stands_out"], hosts["by_chance"] = _chance(hosts, points, float(numbers["expected"].sum()), certain)
     hosts, odd = _worst_first(hosts, points, numbers)
     suspects = hosts.index.isin(points["host"][_suspicious(points)])
     many = [
@@ -253,9 +251,7 @@ def _judged(
 _POINT: Final = [f.name for f in fields(Host)]
 
 
-def _hosts(
-    which: Members, points: pd.DataFrame, everywhere: Iterable[Everywhere], runs: pd.DataFrame
-) -> pd.DataFrame:
+def _hosts(which: Members, points: pd.DataFrame, everywhere: Iterable[Everywhere], runs: pd.DataFrame) -> pd.DataFrame:
     """Return the hosts with their statuses: the worst of any number, or of all numbers together."""
     statuses: dict[str, Status] = dict.fromkeys(which.machines, "unknown")
     for host, status in zip(points["host"], points["status"], strict=True):
@@ -287,9 +283,7 @@ def _suspicious(points: pd.DataFrame) -> pd.Series[bool]:
     return (points["status"] == "suspicious") & ~points["reason"].isin(_RULES)
 
 
-def _reasons(
-    hosts: pd.DataFrame, points: pd.DataFrame, runs: pd.DataFrame, *, with_baseline: bool
-) -> list[str]:
+def _reasons(hosts: pd.DataFrame, points: pd.DataFrame, runs: pd.DataFrame, *, with_baseline: bool) -> list[str]:
     """Return why each host is not judged; "" of the others."""
     unjudged = hosts.index[hosts["status"] == "unknown"]
     reasons = dict.fromkeys(unjudged, "no number")
@@ -327,15 +321,11 @@ def _chance(
     return [host in stands_out for host in hosts.index], [host in by_chance for host in hosts.index]
 
 
-def _worst_first(
-    hosts: pd.DataFrame, points: pd.DataFrame, numbers: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _worst_first(hosts: pd.DataFrame, points: pd.DataFrame, numbers: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the hosts, and the points that are not ok with their numbers, both the worst first."""
     odd = points[_is_odd(points)].rename(columns={"number": "index"})
     odd = odd.join(numbers.drop(columns=["hosts"]), on="index")
-    within = ~odd["reason"].isin(_RULES) & (
-        odd["z"].abs().fillna(0) <= SUSPICIOUS_Z
-    )  # the spread of the hosts
+    within = ~odd["reason"].isin(_RULES) & (odd["z"].abs().fillna(0) <= SUSPICIOUS_Z)  # the spread of the hosts
     rank = odd["status"].map(STATUSES.index)
     odd = odd.assign(rank=rank, within=within, size=-odd["worse"].abs().fillna(0)).sort_values(
         ["rank", "within", "size", "number"]
@@ -357,13 +347,9 @@ def _rerun(
     site, if there are any."""
     suspicious = odd[odd["status"] == "suspicious"]
     rows = [*zip(suspicious["host"], suspicious["sweep"], strict=True)]
-    rows += [
-        (e.name, sweep) for e in everywhere if not e.confirmed for sweep in dict.fromkeys(numbers["sweep"])
-    ]
+    rows += [(e.name, sweep) for e in everywhere if not e.confirmed for sweep in dict.fromkeys(numbers["sweep"])]
     chosen = (
-        {*hosts.index[hosts["stands_out"]]}
-        | {e.name for e in everywhere}
-        | {*odd["host"][odd["reason"].isin(_RULES)]}
+        {*hosts.index[hosts["stands_out"]]} | {e.name for e in everywhere} | {*odd["host"][odd["reason"].isin(_RULES)]}
     )
     wanted = chosen if too_many and chosen else {*hosts.index}
     wanted -= {*hosts.index[hosts["status"].isin(list(SLOW))]}

@@ -51,9 +51,7 @@ class Rule:
 
     def fits(self, number: Mapping[str, Any]) -> bool:
         """Does the rule hold for a number, a row of `Measurements.frame`?"""
-        if not any(
-            fnmatchcase(number[key], self.metric or "*") for key in ("quantity", "statistic", "title", "name")
-        ):
+        if not any(fnmatchcase(number[key], self.metric or "*") for key in ("quantity", "statistic", "title", "name")):
             return False
         if not all(fnmatchcase(number[key], getattr(self, key) or "*") for key in ("tool", "sweep")):
             return False
@@ -159,7 +157,5 @@ def _floor(text: str) -> tuple[float, str]:
 def _tolerance(text: str) -> float:
     share = share_of(text.strip()) if text.strip().endswith("%") else None
     if share is None:
-        raise QuantityError(
-            f"{text!r} is not a part of the median", "write 8 %, more than 0 and less than 100"
-        )
+        raise QuantityError(f"{text!r} is not a part of the median", "write 8 %, more than 0 and less than 100")
     return share

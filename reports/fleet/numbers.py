@@ -42,9 +42,7 @@ def number_rows(measurements: Measurements, values: pd.DataFrame) -> tuple[pd.Da
     for _, same in numbers.groupby(["group", "cell", "name"], sort=False):
         if len(same) > 1:
             numbers.loc[same.index, "cell"] = _distinguished(same)
-    numbers["number"] = [
-        f"{cell}: {name}" for cell, name in zip(numbers["cell"], numbers["name"], strict=True)
-    ]
+    numbers["number"] = [f"{cell}: {name}" for cell, name in zip(numbers["cell"], numbers["name"], strict=True)]
     keys = {
         number: (row["tool"], row["sweep"], [*map(natural, json.loads(row["axes"]).values())], row["program"], row["point_id"], row["series"])
         for number, row in zip(numbers.index, records(numbers), strict=True)
@@ -60,8 +58,7 @@ _FACTS: Final = {"program": "program", "pus": "PUs", "memory_nodes": "memory nod
 def _distinguished(numbers: pd.DataFrame) -> list[str]:
     """Return the cells of numbers with one name, with what distinguishes them: "s, threads=32"."""
     facts = [
-        json.loads(row["options"]) | {label: row[key] for key, label in _FACTS.items()}
-        for row in records(numbers)
+        json.loads(row["options"]) | {label: row[key] for key, label in _FACTS.items()} for row in records(numbers)
     ]
     names = dict.fromkeys(name for fact in facts for name in fact)
     keys = [name for name in names if len({str(fact.get(name, "")) for fact in facts}) > 1]

@@ -33,9 +33,7 @@ def shared(
     if len(odd) < MIN_SUSPECTS:
         return []
     inside = {name: judged.intersection(hosts) for name, hosts in places.items()}
-    distinct = {
-        hosts: name for name, hosts in reversed(inside.items()) if MIN_SUSPECTS <= len(hosts) < len(judged)
-    }
+    distinct = {hosts: name for name, hosts in reversed(inside.items()) if MIN_SUSPECTS <= len(hosts) < len(judged)}
     chance = {hosts: _tail(hosts, strata, odd) * len(distinct) for hosts in distinct}
     places_found: list[tuple[str, tuple[str, ...], float]] = []
     explained = frozenset[str]()

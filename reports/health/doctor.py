@@ -112,9 +112,7 @@ def _machine(survey: Survey) -> Iterator[str]:
         yield topology.problem
     for node in topology.numa_nodes:
         devices = _devices(topology, node)
-        distances = ", ".join(
-            f"{to}: {distance or '?'}" for to, distance in _distances(topology, node).items()
-        )
+        distances = ", ".join(f"{to}: {distance or '?'}" for to, distance in _distances(topology, node).items())
         parts = [
             f"CPUs {format_cpulist(node.cpus) or 'none'}",
             size_text(node.memory_bytes) if node.memory_bytes is not None else "memory not known",

@@ -27,9 +27,7 @@ def document(view: View, *, quiet: Collection[str] = (), tickets: bool = False) 
         *(("differs", folded(d.hosts), None, None, d.text) for d in view.differences),
     ]
     used = [i for i in range(len(columns)) if any(row[i] is not None for row in rows)]
-    table = Table(
-        columns=tuple(columns[i] for i in used), rows=tuple(tuple(row[i] for i in used) for row in rows)
-    )
+    table = Table(columns=tuple(columns[i] for i in used), rows=tuple(tuple(row[i] for i in used) for row in rows))
     drains = [Text(line, "next") for line in _drains(view)] if tickets else []
     title = f"{view.sweep.folder}: {names} on {fmt.plural(len(view.sweep.hosts), 'host')}"
     return Document(title=title, blocks=(*([table] if rows else []), *drains))
@@ -43,9 +41,7 @@ def _states(view: View, quiet: Collection[str]) -> Iterable[tuple[Any, ...]]:
             continue
         done, total = sum(state.done for state in group), sum(state.total for state in group)
         disturbed = (
-            sum(view.results[state.host].disturbed for state in group if state.host in view.results)
-            if counts
-            else 0
+            sum(view.results[state.host].disturbed for state in group if state.host in view.results) if counts else 0
         )
         runs = f"{done} of {total}" if total else None
         yield word, folded(state.host for state in group), runs, disturbed or None, reason or None

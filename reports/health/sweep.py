@@ -35,9 +35,7 @@ class _NotNow(Exception):
 class Check:
     """One sweep with a time limit, and its findings."""
 
-    def __init__(
-        self, within: float, *, version: str, argv: Sequence[str], install: Callable[[], str] = str
-    ) -> None:
+    def __init__(self, within: float, *, version: str, argv: Sequence[str], install: Callable[[], str] = str) -> None:
         """`within`: seconds; `version` and `argv` are recorded with the session; `install` gives the command for missing packages."""
         self._install = install
         self._within = within
@@ -122,9 +120,7 @@ class Check:
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             return
         self._late = True
-        os.kill(
-            os.getpid(), signal.SIGTERM
-        )  # as from a user: the sweep ends its processes and completes the file
+        os.kill(os.getpid(), signal.SIGTERM)  # as from a user: the sweep ends its processes and completes the file
 
     @property
     def _too_late(self) -> str:

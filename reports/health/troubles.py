@@ -121,9 +121,7 @@ def compared(comparison: Comparison) -> Iterator[Trouble]:
     for row in records(comparison.unmatched):
         if row["kind"] == "cell" or (row["kind"] == "number" and row["side"] != "B"):
             numbers = f": {row['numbers']}" if row["numbers"] else ""
-            yield Trouble(
-                "unknown", "baseline", f"{where(row)}{numbers}: {row['reason']} {row['detail']}".rstrip()
-            )
+            yield Trouble("unknown", "baseline", f"{where(row)}{numbers}: {row['reason']} {row['detail']}".rstrip())
 
 
 def _is_open(row: Mapping[str, Any]) -> bool:

@@ -58,9 +58,7 @@ def document(history: History, *, everything: bool = False, hint: str = "", page
     figures = [*_figures(history, moves)]
     drawn: list[Block] = [Heading("Changes over time"), *figures] if figures else []
     method = Fold("Method", tuple(Text(text) for text in _method(history)))
-    return Document(
-        title=page_title, blocks=(Text(scope(history)), *answer, *drawn, _all_numbers(history), method)
-    )
+    return Document(title=page_title, blocks=(Text(scope(history)), *answer, *drawn, _all_numbers(history), method))
 
 
 def _all_numbers(history: History) -> Fold:
@@ -105,9 +103,7 @@ def _caveats(history: History) -> Iterable[Text]:
     numbers = history.numbers
     short = int((~numbers["is_judged"]).sum())
     if short:
-        yield Text(
-            f"{fmt.plural(short, 'number')} not judged: fewer than {MIN_SESSIONS} sessions.", "warning"
-        )
+        yield Text(f"{fmt.plural(short, 'number')} not judged: fewer than {MIN_SESSIONS} sessions.", "warning")
     bound, late = map(float, numbers[["unseen", "unseen_recently"]].max())
     if bound > history.threshold or late > history.threshold:
         recent = f", {_bound(late)} in the last {RECENT} sessions" if late > bound else ""
@@ -130,9 +126,7 @@ def moves_table(history: History) -> pd.DataFrame:
     `after` as quantities, flags."""
     moves = history.moves
     shown = moves[(moves["word"] != "changed") | moves["before"].map(lambda value: not base(value))]
-    rows = shown.join(history.numbers.drop(columns="kind"), on="number").join(
-        history.sessions["time"], on="session"
-    )
+    rows = shown.join(history.numbers.drop(columns="kind"), on="number").join(history.sessions["time"], on="session")
     flags = history.points.groupby("number")["flags"].agg(joined)
     rows = rows.assign(
         verdict=[_word(move) for move in records(rows)],
@@ -196,9 +190,7 @@ def as_json(history: History) -> str:
             {
                 "host": host,
                 "judged": len(rows) >= MIN_SESSIONS,
-                "sessions": [
-                    {key: row[name] or None for key, name in columns.items()} for row in records(rows)
-                ],
+                "sessions": [{key: row[name] or None for key, name in columns.items()} for row in records(rows)],
             }
             for host, rows in sessions[sessions["has_numbers"]].groupby("machine")
         ],
@@ -232,9 +224,7 @@ def _step(moves: list[dict[str, Any]], names: Fields, history: History) -> dict[
         "regressed": words.count("regressed"),
         "improved": words.count("improved"),
         "off_by_sessions": off,
-        "differences": [
-            {"what": line.what, "before": line.a, "after": line.b} for line in fingerprint.differences
-        ],
+        "differences": [{"what": line.what, "before": line.a, "after": line.b} for line in fingerprint.differences],
         "one_sided": fingerprint.one_sided,
         "numbers": [
             {
@@ -265,9 +255,7 @@ def _series(moves: Iterable[dict[str, Any]], names: Fields, history: History) ->
                 for point in points_of[number]
             ],
             "changes": [{**_size(move), "session": int(move["index"])} for move in steps],
-            "drift": {key: value for key, value in _size(drift[0]).items() if key != "started_utc"}
-            if drift
-            else None,
+            "drift": {key: value for key, value in _size(drift[0]).items() if key != "started_utc"} if drift else None,
             "recent": {**_size(recent[0]), "sessions": int(recent[0]["sessions"])} if recent else None,
         }
 

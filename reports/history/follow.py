@@ -181,9 +181,7 @@ def _judge(
         if drift:
             all_moves.append(("drift", drift, {"session": at[0], "sessions": len(at)}))
         if recent:
-            all_moves.append(
-                ("recent", recent, {"session": at[-recent.sessions], "sessions": recent.sessions})
-            )
+            all_moves.append(("recent", recent, {"session": at[-recent.sessions], "sessions": recent.sessions}))
         moves += [
             {
                 "number": row["number"], "kind": kind, "word": getattr(move, "word", ""), "before": move.before, "after": move.after,
@@ -272,10 +270,7 @@ def _differences(
         table = differences.fingerprint(before, after)
         return differences.compared(table | _programs(counted[earlier], counted[later]))
 
-    order = {
-        machine: group.index.tolist()
-        for machine, group in sessions[sessions["has_numbers"]].groupby("machine")
-    }
+    order = {machine: group.index.tolist() for machine, group in sessions[sessions["has_numbers"]].groupby("machine")}
     machine = sessions["machine"].to_dict()
     fingerprints = {}
     steps = moves[(moves["kind"] == "step") & (moves["word"] != "changed")]

@@ -139,11 +139,7 @@ class _Results:
     names: Names = field(default_factory=lambda: Names(["machine", "sweeps", "key-numbers", "findings"]))
 
     def sections(self, page: Page) -> Iterable[Block]:
-        runs = [
-            (tools.find(run.tool).SECTION, run)
-            for name in self.results.tools
-            for run in self.results.good(name)
-        ]
+        runs = [(tools.find(run.tool).SECTION, run) for name in self.results.tools for run in self.results.good(name)]
         for section in page.sections:
             shown = [run for title, run in runs if title == section.title] or [run for _, run in runs]
             yield Heading(section.title, 3)
@@ -155,9 +151,7 @@ class _Results:
 
     def trace(self, runs: Iterable[Run], digits: int = 64) -> Trace:
         """Return pinsweep's version, the experiments with hashes, and the result files with runs."""
-        files = {
-            file: [r.record.run_id for r in group] for file, group in group_by(runs, lambda r: r.file).items()
-        }
+        files = {file: [r.record.run_id for r in group] for file, group in group_by(runs, lambda r: r.file).items()}
         return (
             ("Software", f"pinsweep {self.version}".strip()),
             *(("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256[:digits]}") for e in self.results.experiments if e.path),
@@ -188,9 +182,7 @@ class _Results:
 
 def _machine(results: Results, page: Page) -> Iterable[tuple[str, str]]:
     first, *others = page.provenance or [("", "")]
-    machines = [
-        m.session.topology for m in results.measured if m.session.topology and m.session.topology.cores
-    ]
+    machines = [m.session.topology for m in results.measured if m.session.topology and m.session.topology.cores]
     hardware = {tuple(_topology(topology)) for topology in machines}
     same = hardware.pop() if len(hardware) == 1 and len(machines) == len(results.measured) else ()
     return [first, *same, *others]
@@ -198,9 +190,7 @@ def _machine(results: Results, page: Page) -> Iterable[tuple[str, str]]:
 
 def _topology(topology: Topology) -> Iterable[tuple[str, str]]:
     yield "Cores", layout(topology)
-    levels = group_by(
-        (c for c in topology.caches if c.kind != "instruction" and c.size_bytes), lambda c: c.level
-    )
+    levels = group_by((c for c in topology.caches if c.kind != "instruction" and c.size_bytes), lambda c: c.level)
     caches = [
         f"L{level} {len(same)} × {' or '.join(fmt.size(size) for size in sorted({float(c.size_bytes or 0) for c in same}))}"
         for level, same in sorted(levels.items())
@@ -233,9 +223,7 @@ def _sweeps(results: Results) -> Table:
             )
         )  # fmt: skip
     columns = ("sweep", "program", "cells", "runs", "with numbers", "flagged", "placed on")
-    return Table(
-        columns=tuple(Column(name=name) for name in columns), rows=tuple(rows), title="What ran", id="sweeps"
-    )
+    return Table(columns=tuple(Column(name=name) for name in columns), rows=tuple(rows), title="What ran", id="sweeps")
 
 
 def _first(names: Sequence[str]) -> str:

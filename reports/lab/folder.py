@@ -56,15 +56,11 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Written:
             written.kept[name] = ""
         else:
             beside = next(
-                b
-                for b in _beside(name)
-                if (h := _hash_of(folder / b)) is None or h in {new, *known.get(b, ())}
+                b for b in _beside(name) if (h := _hash_of(folder / b)) is None or h in {new, *known.get(b, ())}
             )
             written.kept[name] = beside
             targets[beside] = data
-    written.old = sorted(
-        n for n in known if n not in files and n not in targets and _hash_of(folder / n) in known[n]
-    )
+    written.old = sorted(n for n in known if n not in files and n not in targets and _hash_of(folder / n) in known[n])
     if targets or hashes != known:
         # the manifest first lists possible files, in case writing stops half-way, then existing files
         between = {n: (*hashes.get(n, ()), _hash(data)) for n, data in targets.items()}
@@ -101,13 +97,9 @@ def _hash_of(path: Path) -> str | None:
     except FileNotFoundError:
         return "dangling" if path.is_symlink() else None
     except NotADirectoryError as error:
-        raise UserError(
-            str(path.parent), "is a file, not a folder", "move it away, or name another folder"
-        ) from error
+        raise UserError(str(path.parent), "is a file, not a folder", "move it away, or name another folder") from error
     except OSError as error:
-        raise UserError(
-            str(path), f"cannot be read: {error.strerror}", "name another folder with --lab"
-        ) from error
+        raise UserError(str(path), f"cannot be read: {error.strerror}", "name another folder with --lab") from error
 
 
 def _known(path: Path) -> dict[str, tuple[str, ...]]:

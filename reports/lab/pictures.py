@@ -71,7 +71,5 @@ def _with_text(image: bytes, trace: Trace) -> bytes:
     chunks = b""
     for name, text in trace:
         data = name.encode("latin-1", "replace")[:79] + b"\0\0\0\0\0" + text.encode("utf-8", "replace")
-        chunks += (
-            struct.pack(">I", len(data)) + b"iTXt" + data + struct.pack(">I", zlib.crc32(b"iTXt" + data))
-        )
+        chunks += struct.pack(">I", len(data)) + b"iTXt" + data + struct.pack(">I", zlib.crc32(b"iTXt" + data))
     return image[:header] + chunks + image[header:]

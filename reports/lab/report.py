@@ -47,9 +47,7 @@ class Done:
         return (*done.new, *done.renewed, *done.same, *(b or name for name, b in done.kept.items()))
 
 
-def render_lab(
-    paths: Iterable[Path], out: Path, *, template: Path | None = None, include: Include = "least"
-) -> Done:
+def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None, include: Include = "least") -> Done:
     """Write the lab report of some result files into the folder `out`.
 
     Edited files remain unchanged, see `reports.lab.folder`. report.pdf is made from the existing report.typ. The same
@@ -87,9 +85,7 @@ def make(results: Results, lab: Lab, guilty: Guilty, template: Path | None = Non
     def png(figure: Figure) -> str:
         return f"{sizes[figure.id][0]}.png"
 
-    files |= _text(
-        lab, "md", template, escape.markdown, lambda blocks: markdown.fragment(blocks, numbers, png)
-    )
+    files |= _text(lab, "md", template, escape.markdown, lambda blocks: markdown.fragment(blocks, numbers, png))
     files |= _text(lab, "tex", template, escape.latex, lambda blocks: latex.render(blocks, sizes))
     files |= _text(lab, "typ", template, escape.typst, lambda blocks: typst.render(blocks, sizes))
     frame = tables.table(results, None, "long", guilty)
@@ -146,9 +142,7 @@ def summary(done: Done) -> list[str]:
     top += [fmt.plural(counts[place], word) for place, word in words.items() if counts[place]]
     lines = [f"lab     {done.folder}/: {', '.join(top)}"]
     for name, beside in done.written.kept.items():
-        lines.append(
-            f"kept    {name}: you edited it; {f'the new one is {beside}' if beside else 'nothing is new'}"
-        )
+        lines.append(f"kept    {name}: you edited it; {f'the new one is {beside}' if beside else 'nothing is new'}")
     if done.written.old:
         old = f"{', '.join(done.written.old[:6])}{' …' if len(done.written.old) > 6 else ''}"
         lines.append(f"old     {old}: of an earlier report, kept")

@@ -21,9 +21,7 @@ def quantile(statistic: str, value: float, part: Part, step: float | None, metri
     return Number(name=latency(part, statistic, metric), value=value, step=step)
 
 
-def quantiles(
-    part: Part, buckets: Sequence[Bucket], least: float = 0.0, metric: str = "latency"
-) -> Iterator[Number]:
+def quantiles(part: Part, buckets: Sequence[Bucket], least: float = 0.0, metric: str = "latency") -> Iterator[Number]:
     """Yield the QUANTILES of a distribution. The step is the width of the bin, and at least `least`."""
     values = formulas.quantiles(buckets, [share for _, share in QUANTILES])
     for (statistic, _), value in zip(QUANTILES, values, strict=True):

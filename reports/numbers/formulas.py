@@ -161,9 +161,7 @@ def half_size(rates: Mapping[int, float]) -> float | None:
         return None
     peak = max(rates, key=lambda size: rates[size])
     half = rates[peak] / 2
-    rising = [
-        (a, b) for a, b in itertools.pairwise(sorted(rates)) if b <= peak and rates[a] < half <= rates[b]
-    ]
+    rising = [(a, b) for a, b in itertools.pairwise(sorted(rates)) if b <= peak and rates[a] < half <= rates[b]]
     if len(rising) != 1:
         return None
     ((a, b),) = rising
@@ -264,9 +262,7 @@ def fit(times: Mapping[int, float]) -> Hockney | None:
         return None
     most = 2 * max(bandwidths(times).values(), default=0.0)
     line, _ = _branch(sizes, times, most)
-    splits = [
-        (*_branch(sizes[:k], times, most), *_branch(sizes[k:], times, most)) for k in range(4, len(sizes) - 3)
-    ]
+    splits = [(*_branch(sizes[:k], times, most), *_branch(sizes[k:], times, most)) for k in range(4, len(sizes) - 3)]
     best = min(splits, key=lambda s: s[1] + s[3], default=None)
     return Hockney(one=line, two=None if best is None else (best[0], best[2]))
 
@@ -324,9 +320,7 @@ def within_slo(depths: Mapping[int, Sequence[tuple[float, float]]], slo: float) 
     """
     within = {at: [iops for iops, latency in repeats if latency <= slo] for at, repeats in depths.items()}
     by_all = {
-        at: statistics.median(repeats)
-        for at, repeats in within.items()
-        if repeats and len(repeats) == len(depths[at])
+        at: statistics.median(repeats) for at, repeats in within.items() if repeats and len(repeats) == len(depths[at])
     }
     depth = max(sorted(by_all), key=by_all.__getitem__, default=None)
     if depth is None:
@@ -407,10 +401,7 @@ def survival(buckets: Sequence[Bucket], points: int = 300) -> list[tuple[float, 
     step_x = math.log(max(rows[-1][0], 1.0) / max(rows[0][0], 1.0)) / (points / 2) or math.inf
     steps = [rows[0]]
     for value, share in rows[1:-1]:
-        if (
-            math.log(steps[-1][1] / share) >= step_y
-            or math.log(max(value, 1.0) / max(steps[-1][0], 1.0)) >= step_x
-        ):
+        if math.log(steps[-1][1] / share) >= step_y or math.log(max(value, 1.0) / max(steps[-1][0], 1.0)) >= step_x:
             steps.append((value, share))
     return [*steps, rows[-1]]
 
@@ -430,11 +421,7 @@ def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
     for bucket in buckets:
         index = _log_index(bucket, per_decade)
         counts[index] = counts.get(index, 0) + bucket.n
-    return [
-        Bucket(10 ** (i / per_decade), 10 ** ((i + 1) / per_decade), n)
-        for i, n in sorted(counts.items())
-        if n
-    ]
+    return [Bucket(10 ** (i / per_decade), 10 ** ((i + 1) / per_decade), n) for i, n in sorted(counts.items()) if n]
 
 
 def _log_index(bucket: Bucket, per_decade: int) -> int:
@@ -451,9 +438,7 @@ class Mode(NamedTuple):
     high: float  # ns: the valley after it
 
 
-def modes(
-    buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 24, step: float = 0.0
-) -> list[Mode]:
+def modes(buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 24, step: float = 0.0) -> list[Mode]:
     """Return the peaks with at least `least` of the samples, from low to high. A cache level appears as a peak with
     the hit rate as share.
 

@@ -170,9 +170,7 @@ class Number:
     step: float | None = None  # last printed digit or bin width, in the unit; None if unknown
 
     @classmethod
-    def read(
-        cls, row: Measurement, metric: Metric, part: Part, step: float | None, *, kind: str = ""
-    ) -> Self:
+    def read(cls, row: Measurement, metric: Metric, part: Part, step: float | None, *, kind: str = "") -> Self:
         """Return a measurement as the program printed the value, with the last printed digit."""
         name = Name(metric=row.metric, unit=row.unit, better=metric.better, kind=kind, part=part)
         return cls(name=name, value=row.value, step=step)

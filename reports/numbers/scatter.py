@@ -160,9 +160,7 @@ def drift(cells: Sequence[Sequence[Timed]]) -> Drift | None:
     runs = [run for cell in sorted_cells for run in cell]
     if len(runs) < LEAST_FOR_DRIFT:
         return None
-    residuals = [
-        run.log - statistics.median(timed.log for timed in cell) for cell in sorted_cells for run in cell
-    ]
+    residuals = [run.log - statistics.median(timed.log for timed in cell) for cell in sorted_cells for run in cell]
     ranks, orders = _ranks([round(r, 12) for r in residuals]), _ranks([run.order for run in runs])
     together = variance = 0.0
     at = 0

@@ -53,9 +53,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401 (Jinja's)
         if isinstance(left, int) and isinstance(right, int):
-            bits = (
-                left.bit_length() * abs(right) if operator == "**" else left.bit_length() + right.bit_length()
-            )
+            bits = left.bit_length() * abs(right) if operator == "**" else left.bit_length() + right.bit_length()
             if bits > _LARGEST_BITS:
                 raise SecurityError(f"a number of {bits} bits")
         return super().call_binop(context, operator, left, right)

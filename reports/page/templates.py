@@ -47,9 +47,7 @@ class Templates:
     leaves free: ((* … *)), ((( … ))) and ((= … =)).
     """
 
-    def __init__(
-        self, folder: Path | None = None, *, escape: Escape | None = None, tex: bool = False
-    ) -> None:
+    def __init__(self, folder: Path | None = None, *, escape: Escape | None = None, tex: bool = False) -> None:
         self.folder = _folder(folder) if folder else None
         shipped = jinja2.PackageLoader("reports", "templates")
         loaders = [FolderLoader(self.folder)] if self.folder else []
@@ -70,9 +68,7 @@ class Templates:
             else {}
         )  # fmt: skip
         self.environment = (Sandbox if self.folder else jinja2.Environment)(
-            loader=jinja2.ChoiceLoader(
-                [*loaders, shipped, jinja2.PrefixLoader({_OURS.rstrip("/"): shipped})]
-            ),
+            loader=jinja2.ChoiceLoader([*loaders, shipped, jinja2.PrefixLoader({_OURS.rstrip("/"): shipped})]),
             autoescape=True,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
@@ -125,9 +121,7 @@ class Templates:
             return ""
         text = _read(within(path.parent, path))
         if "</" in text:
-            raise UserError(
-                str(path), "holds “</”, which may end the page's style sheet", "write it as “<\\/”"
-            )
+            raise UserError(str(path), "holds “</”, which may end the page's style sheet", "write it as “<\\/”")
         return plain(text)
 
     def asset(self, name: str) -> bytes:
@@ -136,9 +130,7 @@ class Templates:
             raise UserError(name, "there is no template folder to take it from", "give one with --template")
         path = self.folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or not path.is_file():
-            raise UserError(
-                str(path), "no such file in the template folder", "put it there, or take its name out"
-            )
+            raise UserError(str(path), "no such file in the template folder", "put it there, or take its name out")
         within(self.folder, path)
         try:
             return path.read_bytes()
@@ -165,9 +157,7 @@ class Templates:
         such a block.
         """
         assert self.folder is not None
-        tree = self.environment.parse(
-            _read(within(self.folder, self.folder / name)), name, str(self.folder / name)
-        )
+        tree = self.environment.parse(_read(within(self.folder, self.folder / name)), name, str(self.folder / name))
         parents = [p for p in meta.find_referenced_templates(tree) if p and p.startswith(_OURS)]
         if not parents or not tree.find(jinja2.nodes.Extends):
             return

@@ -19,11 +19,7 @@ def line(text: str, *, blanks: bool = False) -> str:
     unless `blanks` is set.
     """
     clean = plain(text).translate(_BIDI)
-    return (
-        re.sub(r"[\t\n\x85\u2028\u2029]", " ", clean)
-        if blanks
-        else re.sub(r"[\t\n\x85\u2028\u2029 ]+", " ", clean)
-    )
+    return re.sub(r"[\t\n\x85\u2028\u2029]", " ", clean) if blanks else re.sub(r"[\t\n\x85\u2028\u2029 ]+", " ", clean)
 
 
 # --- Markdown (CommonMark with GitHub's extensions) --------------------------------------------------------
@@ -43,9 +39,7 @@ def markdown_code(text: str) -> str:
     """Return a code span that shows `text`. The fence has more backticks than any run in `text`."""
     clean = line(text, blanks=True)
     fence = "`" * (max((len(run) for run in re.findall("`+", clean)), default=0) + 1)
-    stripped = clean.startswith(" ") and clean.endswith(
-        " "
-    )  # a blank at both ends would be taken off (CommonMark 6.1)
+    stripped = clean.startswith(" ") and clean.endswith(" ")  # a blank at both ends would be taken off (CommonMark 6.1)
     pad = " " if clean.startswith("`") or clean.endswith("`") or stripped or clean.strip() == "" else ""
     return f"{fence}{pad}{clean}{pad}{fence}"
 
@@ -105,9 +99,7 @@ def latex_code(text: str) -> str:
     """Return a command line for LaTeX in a monospaced font. Lines break after blanks, slashes, commas and equals
     signs.
     """
-    parts = re.split(
-        r"(?<=[/=,:])(?=[^/=,:\s])|(?<=[^\s-])(?=--)|(?<=\w{20})(?=\w{12})", line(text, blanks=True)
-    )
+    parts = re.split(r"(?<=[/=,:])(?=[^/=,:\s])|(?<=[^\s-])(?=--)|(?<=\w{20})(?=\w{12})", line(text, blanks=True))
     broken = (latex(part, blanks=True).replace(" ", "\\ \\allowbreak{}") for part in parts)
     return "\\texttt{" + "\\allowbreak{}".join(broken) + "}"
 

@@ -85,9 +85,7 @@ def _first(table: Table, i: int) -> Value:
 
 def _interval(value: Interval, *, signed: bool) -> str:
     if value.unit == "%":
-        low, high = (
-            (fmt.change if signed else fmt.percent)(end).removesuffix(" %") for end in (value.low, value.high)
-        )
+        low, high = ((fmt.change if signed else fmt.percent)(end).removesuffix(" %") for end in (value.low, value.high))
         return f"{fmt.ends(low, high)} %"
     return fmt.span((value.low, value.high), value.unit)
 
@@ -96,8 +94,7 @@ def _column(column: Column, values: Sequence[Value]) -> tuple[str, list[str], bo
     """Return heading, texts and whether the column is one of numbers."""
     known = [value for value in values if value is not None]
     numeric = bool(known) and all(
-        isinstance(value, int | float | Quantity | Interval) and not isinstance(value, bool)
-        for value in known
+        isinstance(value, int | float | Quantity | Interval) and not isinstance(value, bool) for value in known
     )
     scale = _scale(column, known) if numeric else None
     if scale is None:

@@ -50,9 +50,7 @@ def _text(block: Text) -> str:
             return markdown_code(block.text)
         case "code":
             fence = markdown_fence(block.text)
-            return "\n".join(
-                [f"{fence}sh", *(line(text, blanks=True) for text in block.text.split("\n")), fence]
-            )
+            return "\n".join([f"{fence}sh", *(line(text, blanks=True) for text in block.text.split("\n")), fence])
     return escape(block.text)
 
 

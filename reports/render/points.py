@@ -69,9 +69,7 @@ def select(chart: Chart, rows: pd.DataFrame) -> pd.DataFrame:
     for column, value in chart.where.items():
         if column not in rows:
             return rows[:0]
-        rows = rows[
-            rows[column].isin(value if isinstance(value, tuple | list | set | frozenset) else [value])
-        ]
+        rows = rows[rows[column].isin(value if isinstance(value, tuple | list | set | frozenset) else [value])]
     if chart.rows and len(rows):
         rows = chart.rows(rows)
     return rows.dropna(subset=[chart.x, chart.y]) if len(rows) and {chart.x, chart.y} <= {*rows.columns} else rows[:0]  # fmt: skip
@@ -236,11 +234,7 @@ def tips(chart: Chart, points: Points) -> list[str]:
             row["median"],
             points.unit or (chart.x_unit if chart.kind not in ("line", "steps", "bars") else ""),
         )
-        spread = (
-            f" ({grid.text(Interval(row['low'], row['high'], points.unit))})"
-            if row["low"] < row["high"]
-            else ""
-        )
+        spread = f" ({grid.text(Interval(row['low'], row['high'], points.unit))})" if row["low"] < row["high"] else ""
         flags = f" · ⚠ {row['flags']}" if row["flags"] else ""
         out.append(f"{name}{': ' if name else ''}{at} · {value}{spread}{flags}")
     return out

@@ -113,9 +113,7 @@ def _stacked(columns: list[list[str]], screen: Screen) -> Iterator[str]:
 def _drawn(columns: list[list[str]], numeric: list[bool], screen: Screen) -> str:
     drawn = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column, right, width in zip(columns, numeric, _widths(columns, numeric, screen), strict=True):
-        drawn.add_column(
-            _cell(column[0], right), justify="right" if right else "left", overflow="fold", width=width
-        )
+        drawn.add_column(_cell(column[0], right), justify="right" if right else "left", overflow="fold", width=width)
     for row in list(zip(*columns, strict=True))[1:]:
         drawn.add_row(*map(_cell, row, numeric))
     return _printed(rich.padding.Padding(drawn, (0, 0, 0, _INDENT), expand=False), screen)
@@ -124,9 +122,7 @@ def _drawn(columns: list[list[str]], numeric: list[bool], screen: Screen) -> str
 def _cell(text: str, numeric: bool) -> rich.text.Text:
     """Return the text of a cell, without a line break between number and unit."""
     style = "yellow" if text == MARK else _WORDS.get(text, "")
-    return rich.text.Text(
-        text.replace(" ", NO_BREAK) if numeric and text[:1] in _DIGITS else text, style=style
-    )
+    return rich.text.Text(text.replace(" ", NO_BREAK) if numeric and text[:1] in _DIGITS else text, style=style)
 
 
 def _widths(columns: list[list[str]], numeric: list[bool], screen: Screen) -> list[int]:

@@ -85,11 +85,7 @@ def _specification(chart: Chart, shown: Points, rows: pd.DataFrame) -> Spec:
         encoding["color"]["legend"] = {"offset": 46}
     tallest = max(panel["y"].nunique() for _, panel in frame.groupby("panel"))
     body: Spec = {
-        "width": CELL * frame["x"].nunique()
-        if chart.kind == "heat"
-        else ALONE
-        if len(panels) == 1
-        else WIDTH,
+        "width": CELL * frame["x"].nunique() if chart.kind == "heat" else ALONE if len(panels) == 1 else WIDTH,
         "height": ROW * tallest if by_name or chart.kind == "heat" else HEIGHT,
         "encoding": encoding,
         "layer": _layers(chart, shown, encoding.get("color", {}), data),
@@ -127,9 +123,7 @@ class _Axis:
             if name == "x" and max(len(str(v)) for v in order) > MAX_LETTERS:
                 axis |= {"labelAngle": -40, "labelOverlap": False, "titleAnchor": "start"}
             if values.dtype.kind in "iuf":
-                axis["labelExpr"] = _texts(
-                    {str(_number(v)): grid.text(_number(v), unit) for v in order}, "datum.value"
-                )
+                axis["labelExpr"] = _texts({str(_number(v)): grid.text(_number(v), unit) for v in order}, "datum.value")
             self.channel: Spec = {
                 "field": name,
                 "type": "ordinal",
@@ -176,15 +170,8 @@ class _Axis:
         if share:
             ticks = {10.0**-i: f"{100 * (1 - 10.0**-i):.{max(i - 2, 0)}f} %" for i in range(1, 10)}
             self.channel["axis"] = _ticks({1.0: "0 %", 0.5: "50 %"} | ticks)
-        elif (
-            name == "x"
-            and chart.kind == "line"
-            and not chart.order
-            and (unit == "B" or len(levels) <= MAX_TICKS)
-        ):
-            texts = {
-                self(v): grid.text(v, unit) if unit == "B" else fmt.level(v / self.factor) for v in levels
-            }
+        elif name == "x" and chart.kind == "line" and not chart.order and (unit == "B" or len(levels) <= MAX_TICKS):
+            texts = {self(v): grid.text(v, unit) if unit == "B" else fmt.level(v / self.factor) for v in levels}
             self.channel["axis"] = _ticks(texts)
         else:
             plain_number = "replace(format(datum.value, ',.12~g'), /,/g, '\u202f')"
@@ -194,9 +181,7 @@ class _Axis:
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401 (a number or a name)
         """Return the drawn position of a value. On a logarithmic axis, 0 is a step below the lowest value."""
-        return (
-            (_number(value / self.factor) or self._zero) if isinstance(value, int | float) else _number(value)
-        )
+        return (_number(value / self.factor) or self._zero) if isinstance(value, int | float) else _number(value)
 
 
 def _ticks(texts: dict[float, str]) -> Spec:
@@ -314,9 +299,7 @@ def _labels_at_ends(chart: Chart, frame: pd.DataFrame, names: Sequence[str]) -> 
     for panel, ends in last.groupby("panel"):
         low, high = (frame.loc[frame["panel"] == panel, "high"].agg(["min", "max"])).map(float)
         log = chart.log_y and high > low
-        shares = sorted(
-            math.log(v / low) / math.log(high / low) if log else v / (high or 1) for v in ends["median"]
-        )
+        shares = sorted(math.log(v / low) / math.log(high / low) if log else v / (high or 1) for v in ends["median"])
         if ends["x"].nunique() > 1 or any(b - a < MIN_GAP for a, b in pairwise(shares)):
             return []
     return [int(index) for index in last.index]
@@ -339,14 +322,9 @@ def _references(chart: Chart, frame: pd.DataFrame, rows: pd.DataFrame, x: _Axis,
                 else []
             )
         for ring in rings:
-            if all(
-                column not in panel or (panel[column] == value).any() for column, value in ring.panel.items()
-            ):
+            if all(column not in panel or (panel[column] == value).any() for column, value in ring.panel.items()):
                 marks.append(("ring", {"x": x(ring.x), "y": y(ring.y), "text": ring.label}))
-        out += [
-            {"mark": mark, "panel": plain(str(name)), **row, "text": plain(row["text"])}
-            for mark, row in marks
-        ]
+        out += [{"mark": mark, "panel": plain(str(name)), **row, "text": plain(row["text"])} for mark, row in marks]
     return out
 
 
@@ -413,23 +391,15 @@ def _marks(chart: Chart, shown: Points, color: Spec) -> list[Spec]:
     match chart.kind:
         case "heat":
             shade = {"field": "shade", "type": "quantitative", "scale": None}
-            cells = _layer(
-                "point", "rect", {"stroke": PAPER}, color={"value": HEAT}, fillOpacity=shade, **tip
-            )
+            cells = _layer("point", "rect", {"stroke": PAPER}, color={"value": HEAT}, fillOpacity=shade, **tip)
             return [
                 cells,
                 _layer("point", "text", {"fontSize": 11.5}, text={"field": "text"}, color={"value": INK}),
             ]
         case "bars":
-            return [
-                _layer(
-                    "point", "bar", {"opacity": 0.85}, color=color, x2={"field": "x2"}, y2={"datum": 0}, **tip
-                )
-            ]
+            return [_layer("point", "bar", {"opacity": 0.85}, color=color, x2={"field": "x2"}, y2={"datum": 0}, **tip)]
         case "steps":
-            return [
-                _layer("point", "line", {"interpolate": "step-after", "strokeWidth": 2}, order=part["order"])
-            ]
+            return [_layer("point", "line", {"interpolate": "step-after", "strokeWidth": 2}, order=part["order"])]
         case "points" | "forest" | "strip":
             return [bars, dots]
     line = _layer("point", "line", {"strokeWidth": 2, "strokeJoin": "round"}, **part)

@@ -102,9 +102,7 @@ def _process_text(process: Mapping[str, Any]) -> str:
     """Return a process from `proof.as_json` as text, such as "walk on CPU 0, memory of node 0, 1 thread"."""
     rank = "" if process.get("rank") is None else f"rank {process['rank']}: "
     mode, _, nodes = str(process.get("policy") or "").partition(":")
-    prefix = {"bind": "memory of node ", "interleave": "memory interleaved over nodes "}.get(
-        mode.partition("=")[0]
-    )
+    prefix = {"bind": "memory of node ", "interleave": "memory interleaved over nodes "}.get(mode.partition("=")[0])
     threads = process.get("threads")
     number = sum(n for n in threads.values() if isinstance(n, int)) if isinstance(threads, Mapping) else 0
     parts = [

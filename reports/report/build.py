@@ -70,9 +70,7 @@ def build(results: Results, findings: Sequence[Finding] | None = None) -> Page:
 def _methods(found: Sequence[_Found]) -> Iterable[str]:
     """Yield the counting methods of the tools that no figure explains."""
     shown = {chart.about for tool, *_ in found for chart in tool.CHARTS}
-    return dict.fromkeys(
-        tool.METHODS for tool, _, rows in found if len(rows) and tool.METHODS not in {"", *shown}
-    )
+    return dict.fromkeys(tool.METHODS for tool, _, rows in found if len(rows) and tool.METHODS not in {"", *shown})
 
 
 _Found = tuple[Tool, str, "pd.DataFrame"]
@@ -83,9 +81,7 @@ def _rows(results: Results, measured: Measurements, tool: str) -> pd.DataFrame:
     runs = [*results.runs, *results.warm_ups]
     good = set(results.good(tool))
     sample = tools.find(tool).samples
-    samples = [
-        {**row, "run": i} for i, run in enumerate(runs) if run in good and not run.void for row in sample(run)
-    ]
+    samples = [{**row, "run": i} for i, run in enumerate(runs) if run in good and not run.void for row in sample(run)]
     rows = measured.tidy(tool, samples)
     return rows if type(tools.find(tool)) is Tool else rows[rows["better"] != "neither"]
 
@@ -103,9 +99,7 @@ def _key_cells(found: Iterable[_Found], measured: Measurements) -> pd.DataFrame:
             parts.append(part.assign(section=tool.SECTION))
     if not parts:
         return pd.DataFrame(columns=[*KEY_COLUMNS, "section", "pus", "memory_nodes", "memory_peak"])
-    return pd.concat(parts, ignore_index=True).join(
-        measured.runs[["pus", "memory_nodes", "memory_peak"]], on="run"
-    )
+    return pd.concat(parts, ignore_index=True).join(measured.runs[["pus", "memory_nodes", "memory_peak"]], on="run")
 
 
 def _sections(
@@ -161,11 +155,8 @@ def _overview(cells: pd.DataFrame) -> Figure | None:
     times = cells[cells["unit"] == "ns"] if len(cells) else cells
     if times["tool"].nunique() < 2 if len(times) else True:
         return None
-    best = times.loc[times.groupby(["name", "context", "where"], sort=False)["value"].idxmin()].sort_values(
-        "value"
-    )
+    best = times.loc[times.groupby(["name", "context", "where"], sort=False)["value"].idxmin()].sort_values("value")
     words: list[Any] = [
-        ", ".join(filter(None, (name, context)))
-        for name, context in zip(best["name"], best["context"], strict=True)
+        ", ".join(filter(None, (name, context))) for name, context in zip(best["name"], best["context"], strict=True)
     ]
     return vega.figure(_OVERVIEW, best.assign(name=words), keys=("where", "program"))

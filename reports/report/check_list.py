@@ -25,9 +25,7 @@ _MOST_ROWS: Final = 100
 def check_list(results: Results, findings: Sequence[Finding]) -> tuple[Check, ...]:
     """Return the checks of a page. `findings` is the result of the audit."""
     checks = [*_findings(findings), *_missing(results), *_built_in(results), *_remarks(results, findings)]
-    unwatched = sum(
-        not run.record.counters or run.is_too_short for tool in results.tools for run in results.good(tool)
-    )
+    unwatched = sum(not run.record.counters or run.is_too_short for tool in results.tools for run in results.good(tool))
     if unwatched:
         subject = f"Disturbance is unknown for {fmt.plural(unwatched, 'run')}."
         checks.append(
@@ -68,9 +66,7 @@ def _missing(results: Results) -> Iterable[Check]:
 def _built_in(results: Results) -> Iterable[Check]:
     notes = [note for tool in results.tools if (note := stand_in_note(results, tool))]
     if notes:
-        yield Check(
-            level="info", subject=" ".join(notes), text="Do not quote these numbers as results of the tools."
-        )
+        yield Check(level="info", subject=" ".join(notes), text="Do not quote these numbers as results of the tools.")
 
 
 def stand_in_note(results: Results, tool: str) -> str:
@@ -81,9 +77,7 @@ def stand_in_note(results: Results, tool: str) -> str:
 def _remarks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     """Yield the remarks of the parsers that no finding covers."""
     ids = {finding.id for finding in findings}
-    covered = {flag for check in checks(results.tools) if check.id in ids for flag in check.flags} | {
-        "stand_in"
-    }
+    covered = {flag for check in checks(results.tools) if check.id in ids for flag in check.flags} | {"stand_in"}
     good = [run for tool in results.tools for run in results.good(tool)]
     runs_of = Counter(map(naming.program_name, good))
     remarks = (

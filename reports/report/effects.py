@@ -113,9 +113,7 @@ def _effects(sweep: Sweep) -> Iterator[tuple[Value, ...]]:
         to, start = best(names, key=means.__getitem__), worst(names, key=means.__getitem__)
         large, small = (start, to) if sweep.better == "lower" else (to, start)
         ratios = [row[large].median / row[small].median for row in complete]
-        clear = all(
-            r > 1 and formulas.differs(row[to], row[start]) for r, row in zip(ratios, complete, strict=True)
-        )
+        clear = all(r > 1 and formulas.differs(row[to], row[start]) for r, row in zip(ratios, complete, strict=True))
         span = Interval(min(ratios), max(ratios), "×") if len(ratios) > 1 else None
         factor = statistics.geometric_mean(ratios)
         rows.append(

@@ -88,9 +88,7 @@ def key_number(row: Mapping[Any, Any], *, where: bool = False) -> KeyNumber:
 def built_in(results: Results) -> str:
     """Return a sentence with the tools that built-in kernels replaced, or ""."""
     tools = [tool for tool in results.tools if any(naming.stands_in(run) for run in results.good(tool))]
-    return (
-        f"Built-in kernels measured in place of {fmt.words(sorted(map(tool_name, tools)))}." if tools else ""
-    )
+    return f"Built-in kernels measured in place of {fmt.words(sorted(map(tool_name, tools)))}." if tools else ""
 
 
 def provenance(results: Results) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
@@ -100,13 +98,10 @@ def provenance(results: Results) -> tuple[tuple[tuple[str, str], ...], tuple[str
     pairs = [("Host" if len(hosts) == 1 else "Hosts", _listed(hosts))] if hosts else []
     lines = [facts.lines(m.session.facts, m.session.topology.memory_bytes if m.session.topology and len(hosts) < 2 else None) for m in machines]  # fmt: skip
     pairs += [
-        (label, _listed(text for line in lines if (text := line.get(label))))
-        for label in (lines[0] if lines else ())
+        (label, _listed(text for line in lines if (text := line.get(label)))) for label in (lines[0] if lines else ())
     ]
     missing = [
-        fact.words
-        for fact in facts.FACTS
-        if fact.expected and any(not fact.text(m.session.facts) for m in machines)
+        fact.words for fact in facts.FACTS if fact.expected and any(not fact.text(m.session.facts) for m in machines)
     ]
     if any(not m.session.topology_text for m in machines):
         missing.append("topology")

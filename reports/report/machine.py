@@ -37,18 +37,12 @@ def machines(results: Results, cells: pd.DataFrame, runs: pd.DataFrame) -> tuple
     `cells` holds key numbers (`reports.tools.base.KEY_COLUMNS`) with the `pus` and `memory_nodes` of the runs. `runs`
     covers all tools.
     """
-    latest = {
-        m.host: m.session.topology
-        for m in results.machines
-        if m.session.topology and m.session.topology.cores
-    }
+    latest = {m.host: m.session.topology for m in results.machines if m.session.topology and m.session.topology.cores}
     drawn = []
     for host, topology in latest.items():
         host_cells = cells[cells["host"] == host] if len(cells) else cells
         pus = frozenset(
-            cpu
-            for text in runs.loc[(runs["host"] == host) & runs["counts"], "pus"].unique()
-            for cpu in _cpus(text)
+            cpu for text in runs.loc[(runs["host"] == host) & runs["counts"], "pus"].unique() for cpu in _cpus(text)
         )
         drawn.append(_machine(host, topology, host_cells, pus))
     numbered = [drawing for drawing in drawn if any(_numbers_of(drawing))]
@@ -67,9 +61,7 @@ def _numbers_of(machine: Machine) -> Iterator[KeyNumber]:
 
 def _machine(host: str, topology: Topology, cells: pd.DataFrame, pus: frozenset[int]) -> Machine:
     largest = max((cache.size_bytes or 0 for cache in topology.caches), default=0)
-    placed: dict[Key, list[dict[Any, Any]]] = group_by(
-        cells.to_dict("records"), lambda row: part_of(row, topology)
-    )
+    placed: dict[Key, list[dict[Any, Any]]] = group_by(cells.to_dict("records"), lambda row: part_of(row, topology))
     caches = {
         key: [row for row in rows if _is(row["size"]) and row["size"] < BEYOND * largest]
         for key, rows in placed.items()
@@ -166,9 +158,7 @@ def _is(value: object) -> bool:
 def _cpus(text: object) -> frozenset[int]:
     """Return the numbers of a text such as "0-3" or "0 | 8" in a frame. Any other text gives no numbers."""
     lists = [
-        part
-        for part in re.split(r" \| | of ", str(text or ""))
-        if re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", part)
+        part for part in re.split(r" \| | of ", str(text or "")) if re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", part)
     ]
     return frozenset(cpu for part in lists for cpu in parse_cpulist(part))
 
@@ -180,9 +170,7 @@ def _caches(
     level below.
     """
     cpus = {cpu for core in cores for cpu in core.cpus}
-    known = [
-        c for c in topology.caches if c.kind != "instruction" and c.size_bytes and cpus.intersection(c.cpus)
-    ]
+    known = [c for c in topology.caches if c.kind != "instruction" and c.size_bytes and cpus.intersection(c.cpus)]
     below = 0.0
     for level, same in sorted(group_by(known, lambda cache: cache.level).items()):
         size = float(same[0].size_bytes or 0)

@@ -62,8 +62,7 @@ class Baseline:
             "nodes": folded(self.hosts),
             "files": [str(path) for path in self.files],
             "sessions": [
-                {"host": s.host, "started_utc": s.started_utc, "kernel": s.facts.get("kernel")}
-                for s in self.sessions
+                {"host": s.host, "started_utc": s.started_utc, "kernel": s.facts.get("kernel")} for s in self.sessions
             ],
         }
 
@@ -118,9 +117,7 @@ def load(name: str) -> Baseline:
         try:
             with open_result(path) as result:
                 stored_sessions = result.sessions()
-                sessions |= {
-                    (path.name, s.session): Machine(file=path.name, session=s) for s in stored_sessions
-                }
+                sessions |= {(path.name, s.session): Machine(file=path.name, session=s) for s in stored_sessions}
         except (UserError, Damaged) as error:
             hint = f"delete that file, or `pinsweep baseline remove {name}`"
             raise UserError(error.place, error.cause, hint) from error

@@ -68,9 +68,7 @@ def flat(cell: Cell) -> Iterable[tuple[str, Any]]:
     yield from _leaves("", cell.options)
     if cell.place is not None:
         yield "place", cell.place.name
-        yield from _leaves(
-            "place.", {f.name: getattr(cell.place, f.name) for f in dataclasses.fields(Place)[1:]}
-        )
+        yield from _leaves("place.", {f.name: getattr(cell.place, f.name) for f in dataclasses.fields(Place)[1:]})
 
 
 def _leaves(prefix: str, values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

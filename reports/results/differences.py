@@ -40,9 +40,7 @@ def fingerprint(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[s
     """Return {property: (A's values, B's values)}. Several values of a side are joined, and "" means not recorded."""
     left, right = [_said(session) for session in a], [_said(session) for session in b]
     whats = next(iter((*left, *right)), {})
-    return {
-        what: (listed_values(s[what] for s in left), listed_values(s[what] for s in right)) for what in whats
-    }
+    return {what: (listed_values(s[what] for s in left), listed_values(s[what] for s in right)) for what in whats}
 
 
 def _said(session: Session) -> dict[str, str]:
@@ -68,9 +66,7 @@ def programs(a: pd.DataFrame, b: pd.DataFrame) -> dict[str, tuple[str, str]]:
         sides = [runs[runs["tool"] == tool] for runs in (a, b)]
         if sides[1].empty:
             continue
-        names, sums = (
-            [listed_values(runs[column]) for runs in sides] for column in ("program_name", "checksum")
-        )
+        names, sums = ([listed_values(runs[column]) for runs in sides] for column in ("program_name", "checksum"))
         table[f"program of {tool}"] = names[0], names[1]
         if names[0] == names[1] and any(sums):
             table[f"checksum of {names[0]}"] = sums[0], sums[1]
@@ -86,9 +82,7 @@ def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
     return Fingerprint(
         differences=tuple(Difference(what=what, a=a, b=b) for what, (a, b) in known.items() if a != b),
         agreed=tuple(what for what, (a, b) in known.items() if a == b),
-        unknown=tuple(
-            what for what, values in table.items() if not all(values) and (any(values) or what in _EXPECTED)
-        ),
+        unknown=tuple(what for what, values in table.items() if not all(values) and (any(values) or what in _EXPECTED)),
         one_sided=tuple(what for what, values in table.items() if not all(values) and any(values)),
     )
 

@@ -133,9 +133,7 @@ def sizes(memory: Iterable[Any]) -> list[str]:
             groups[-1].append(size)
         else:
             groups.append([size])
-    return [
-        next(fmt.size(median(g)) if size else "" for g in groups if g[0] <= size <= g[-1]) for size in listed
-    ]
+    return [next(fmt.size(median(g)) if size else "" for g in groups if g[0] <= size <= g[-1]) for size in listed]
 
 
 def _less_than_a_module(size: float) -> float:

@@ -103,8 +103,7 @@ def load(
     chosen = _chosen(runs, include)
     counting = {run for by_slot in chosen.values() for run in by_slot.values()}
     runs = [
-        replace(run, parsed=None) if run.record.status == "disturbed" and run not in counting else run
-        for run in runs
+        replace(run, parsed=None) if run.record.status == "disturbed" and run not in counting else run for run in runs
     ]
     levels = Levels(one.cell for file in files for one in file.cells if one.experiment in of_text)
     order = _order(names, dict.fromkeys(sweep for file in files for sweep in file.sweeps), levels)
@@ -268,9 +267,7 @@ def _counting(cell: Sequence[Run], include: Include) -> list[Run]:
     elif include == "least":
         cell = quiet or cell
     slots = group_by(cell, lambda run: run.slot).values()
-    best = [
-        next((run for run in reversed(runs) if not run.is_disturbed), min(runs, key=_taken)) for runs in slots
-    ]
+    best = [next((run for run in reversed(runs) if not run.is_disturbed), min(runs, key=_taken)) for runs in slots]
     if include == "all" or not best or not best[0].is_disturbed:
         return best
     most = _AS_QUIET * min(map(_taken, best)) + _AS_QUIET_SHARE
@@ -298,9 +295,7 @@ def _order(files: Iterable[str], sweeps: Iterable[str], levels: Levels) -> Order
     return key
 
 
-def _ordered(
-    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], order: Order
-) -> dict[str, tuple[Run, ...]]:
+def _ordered(chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], order: Order) -> dict[str, tuple[Run, ...]]:
     """Return the runs in order. The tools have the order in which the sweeps were first planned, in any file."""
     result = {tool: tuple(sorted(by_key.values(), key=order)) for tool, by_key in chosen.items()}
 
@@ -374,9 +369,7 @@ def _changed(run: Run, **fields: Any) -> Run:  # noqa: ANN401 (those of a Run)
     """Return a run with other values, or the same run if the values are equal, as for most of a hundred thousand
     runs.
     """
-    return (
-        run if all(getattr(run, name) == value for name, value in fields.items()) else replace(run, **fields)
-    )
+    return run if all(getattr(run, name) == value for name, value in fields.items()) else replace(run, **fields)
 
 
 def _cell(run: Run) -> tuple[str, str]:

@@ -118,9 +118,7 @@ class Run:
         """
         name = self.cell.place.name if self.cell.place else ""
         selectors = [str(v) for k, v in self.cell.apart.items() if k.startswith("place.")]
-        if (
-            name == "remote" and self.relation and name not in self.relation
-        ):  # the only other memory may be HBM or CXL
+        if name == "remote" and self.relation and name not in self.relation:  # the only other memory may be HBM or CXL
             selectors.append(self.relation)
         elif name == "remote" and self.relation == "remote, same package":
             selectors.append("same package")
@@ -227,9 +225,7 @@ class Run:
         texts.
         """
         facts = self.parsed.facts if self.parsed else {}
-        output_options = {
-            name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None
-        }
+        output_options = {name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None}
         source = {"source": self.source} if self.source else {}
         own = self.cell.options
         texts = {axis: listed(of) for axis in self.cell.axes if isinstance(of := own.get(axis), Mapping)}
@@ -290,8 +286,7 @@ class Long:
         }
         own = run.options
         head |= {
-            column: listed(v) if isinstance(v := own.get(name), tuple) else v
-            for column, name in self._varying.items()
+            column: listed(v) if isinstance(v := own.get(name), tuple) else v for column, name in self._varying.items()
         }
         return [head.get(name, math.nan) for name in self.columns]
 
@@ -359,9 +354,7 @@ class Results:
 
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
         """Return one failed run of each cell of a sweep without a good run. Charts mark these cells as missing."""
-        cells = {
-            (r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.cell.sweep == sweep
-        }
+        cells = {(r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.cell.sweep == sweep}
         good = {(run.file, run.record.point_id) for run in self.good(tool)} if cells else set()
         return tuple(run for key, run in cells.items() if key not in good)
 
@@ -410,9 +403,7 @@ class Results:
         """The sessions with measurements. Other sessions imported captured texts."""
         taken_in = {(run.file, run.session.session) for run in self.runs if run.captured}
         return tuple(
-            m
-            for m in self.machines
-            if m.host != UNRECORDED_HOST and (m.file, m.session.session) not in taken_in
+            m for m in self.machines if m.host != UNRECORDED_HOST and (m.file, m.session.session) not in taken_in
         )
 
     @property
@@ -522,10 +513,7 @@ def _varying(runs: Sequence[Run]) -> list[str]:
     """Return the axes and the other options that differ between cells, in the order of the experiment."""
     options = [run.options for run in runs]
     names = dict.fromkeys(
-        name
-        for run, own in zip(runs, options, strict=True)
-        for name in (*run.cell.axes, *own)
-        if name != "place"
+        name for run, own in zip(runs, options, strict=True) for name in (*run.cell.axes, *own) if name != "place"
     )
     values = {name: [own.get(name) for own in options] for name in names}
     plain = {n: v for n, v in values.items() if not any(isinstance(one, Mapping) for one in v)}

@@ -66,7 +66,5 @@ def _below(folder: str) -> Iterable[Path]:
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for file in files:
             path = Path(here, file)
-            if not file.startswith(".") and (
-                file.endswith(".db") or (path.is_file() and is_result_file(path))
-            ):
+            if not file.startswith(".") and (file.endswith(".db") or (path.is_file() and is_result_file(path))):
                 yield path

@@ -87,9 +87,7 @@ def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When])
     """Return one sentence with the number of sessions with a wrong wall clock and an example. Empty without such
     sessions.
     """
-    wrong = sorted(
-        (m for m in machines if when[_key(m)].stepped), key=lambda m: (m.host, when[_key(m)].at, m.file)
-    )
+    wrong = sorted((m for m in machines if when[_key(m)].stepped), key=lambda m: (m.host, when[_key(m)].at, m.file))
     return [
         f"{fmt.plural(len(wrong), 'session')} with a wrong clock, for example {m.host} "
         f"({m.file}, {m.session.started_utc[:16].replace('T', ' ')}): {when[_key(m)].stepped}"
@@ -139,9 +137,7 @@ def _boot(machine: Machine) -> tuple[object, ...]:
 def _clocks(sessions: Sequence[Session]) -> list[tuple[float, str]]:
     """Return the start of each session of a boot, and the error of its clock."""
     uptimes = [session.facts.get("uptime_s") for session in sessions]
-    counts = Counter(
-        uptimes
-    )  # two sessions cannot begin at the same hundredth of a second: one is a copy of the other
+    counts = Counter(uptimes)  # two sessions cannot begin at the same hundredth of a second: one is a copy of the other
     known = {
         i: (float(up), _seconds(session.started_utc) - up)
         for i, (session, up) in enumerate(zip(sessions, uptimes, strict=True))

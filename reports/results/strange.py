@@ -49,9 +49,7 @@ def _of_options(cell: Cell) -> str:
         option = known.get(name)
         values = value if isinstance(value, tuple) and (option is None or option.inner) else (value,)
         for one in values:
-            wrong = (
-                option.problem(one) if option else "" if isinstance(one, str | int | float) else "is no value"
-            )
+            wrong = option.problem(one) if option else "" if isinstance(one, str | int | float) else "is no value"
             if wrong or (isinstance(one, str) and cell.tool != "command" and printable(one) != one):
                 return f"point {cell.point_id!r:.40}: its option {name!r:.40} is {one!r:.60}, which {cell.tool} does not take"
     return ""
@@ -92,11 +90,7 @@ def _of_numbers(parsed: Parsed, *, signed: bool) -> Iterator[str]:
             for value in row:
                 if isinstance(value, int | float) and not isinstance(value, bool):
                     small = isinstance(value, float) and 0 < abs(value) < 1 / LARGEST
-                    if (
-                        abs(value) > LARGEST
-                        or small
-                        or (isinstance(value, float) and not math.isfinite(value))
-                    ):
+                    if abs(value) > LARGEST or small or (isinstance(value, float) and not math.isfinite(value)):
                         yield f"its text says {value!s:.40} ({name}), which nothing measures"
                     if value < 0 and name == "measurements" and not signed:
                         yield f"its text says {value!s:.40} ({name}), and no figure of its tool is negative"

@@ -67,9 +67,7 @@ class Scale:
     factor: float
     unit: str
 
-    def number(
-        self, value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None
-    ) -> str:
+    def number(self, value: float | None, digits: int = 3, rounding: str = NEAREST, step: float | None = None) -> str:
         """Return a number in this unit. step: the last printed digit in the base unit, as in `number`.
 
         A number of unknown step in its base unit keeps its own digits, because 20 counted ns are not 20.0.

@@ -35,6 +35,4 @@ def prose(text: str, screen: Screen, *, first: str = "", rest: str = "") -> list
     line = printable(f"{first}{text}")
     if not screen.terminal:
         return [line]
-    return textwrap.wrap(
-        line, screen.width, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    )
+    return textwrap.wrap(line, screen.width, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)

@@ -80,9 +80,7 @@ def _few(rows: pd.DataFrame) -> pd.DataFrame:
     cells = rows["point_id"] + rows["program"]
     several = cells.groupby([rows[name] for name in names], dropna=False).transform("nunique") > 1
     rows = rows.assign(
-        curve=rows["curve"].where(
-            ~several, rows["curve"] + ", " + rows["cell"] + ", " + rows["program_name"]
-        ),
+        curve=rows["curve"].where(~several, rows["curve"] + ", " + rows["cell"] + ", " + rows["program_name"]),
         kind=rows["curve"].str.partition(",")[0],
     ).sort_values(["kind", "order"], kind="stable")
     if rows["curve"].nunique() > MAX_CURVES:
@@ -108,9 +106,7 @@ def _tails(rows: pd.DataFrame) -> pd.DataFrame:
     least, top = min(row["share"] for row in out), max(row["time"] for row in out)
     for first in {tuple(str(row[name]) for name in _panels(rows)): row for row in reversed(out)}.values():
         _, mean, sd, *_ = first["numbers"]
-        times = [
-            time for i in range(80) if (time := mean + (i / 10 - 3) * sd) >= 1 and time <= top and sd > 0
-        ]
+        times = [time for i in range(80) if (time := mean + (i / 10 - 3) * sd) >= 1 and time <= top and sd > 0]
         shares_above = [(time, formulas.normal_survival(mean, sd, time)) for time in times]
         same = {**first, "curve": _NORMAL, "flags": "", "numbers": None}
         out += [{**same, "time": time, "share": share} for time, share in shares_above if share >= least]
@@ -167,10 +163,7 @@ def _histograms(rows: pd.DataFrame) -> pd.DataFrame:
 
     out: list[dict[str, Any]] = []
     for names, group in itertools.islice(_curves(_few(rows)), MAX_CURVES):
-        bars = {
-            round(math.log10(b.low) * _PER_DECADE): b.n
-            for b in formulas.merge(buckets_of(group), _PER_DECADE)
-        }
+        bars = {round(math.log10(b.low) * _PER_DECADE): b.n for b in formulas.merge(buckets_of(group), _PER_DECADE)}
         (mean, sd), total, peaks = _pooled_moments(group), sum(bars.values()), _peaks(group)
         for index in range(min(bars), max(bars) + 1):
             low, high = (10 ** (i / _PER_DECADE) for i in (index, index + 1))
@@ -199,11 +192,7 @@ def _peaks(rows: pd.DataFrame) -> tuple[tuple[float, float, str], ...]:
 def _peak_table(rows: pd.DataFrame) -> Table:
     """Return a row per peak of each histogram."""
     curves = rows.drop_duplicates(["curve", *_panels(rows)])
-    peaks = [
-        (curve, *peak)
-        for curve, peaks in zip(curves["curve"], curves["peaks"], strict=True)
-        for peak in peaks
-    ]
+    peaks = [(curve, *peak) for curve, peaks in zip(curves["curve"], curves["peaks"], strict=True) for peak in peaks]
     units = {"curve": "", "peak": "ns", "share": "%", "repeats": ""}
     return Table(
         columns=tuple(Column(name=name, unit=unit) for name, unit in units.items()),

@@ -124,9 +124,7 @@ def charts(rows: pd.DataFrame, keys: Sequence[str]) -> tuple[Chart, ...]:
     axes = [name for name in keys if name not in _NO_AXES and name in rows]
     x = _position(rows, axes)
     others = [
-        name
-        for name in dict.fromkeys(("place", *axes))
-        if name != x and name in rows and rows[name].nunique() > 1
+        name for name in dict.fromkeys(("place", *axes)) if name != x and name in rows and rows[name].nunique() > 1
     ]
     titles = list(dict.fromkeys(rows["title"]))[:MAX_METRICS]
     return tuple(_chart(i, title, rows[rows["title"] == title], x, others) for i, title in enumerate(titles))
@@ -192,9 +190,7 @@ def _quantiles(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     runs = rows.groupby(["run", "metric"], sort=False)
     first = runs.head(1).set_index(["run", "metric"], drop=False)
-    parts = [
-        first.assign(value=runs["value"].quantile(share), statistic=name) for name, share in QUANTILES.items()
-    ]
+    parts = [first.assign(value=runs["value"].quantile(share), statistic=name) for name, share in QUANTILES.items()]
     return _concat(parts)
 
 
@@ -208,12 +204,7 @@ def _best(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Hold for a metric with a direction and one best cell on one host, by more than 3 %."""
     better = rows["better"].iloc[0]
     medians = rows.groupby(["cell", "row", "statistic"], dropna=False)["value"].median().sort_values()
-    if (
-        better == "neither"
-        or len(medians) < 2
-        or rows["where"].nunique() > 1
-        or len(medians) > rows["cell"].nunique()
-    ):
+    if better == "neither" or len(medians) < 2 or rows["where"].nunique() > 1 or len(medians) > rows["cell"].nunique():
         return None
     best, second = (medians.iloc[at] for at in ((0, 1) if better == "lower" else (-1, -2)))
     if abs(best - second) <= MIN_LEAD * abs(second):

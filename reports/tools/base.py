@@ -44,16 +44,12 @@ class Key:
     name: str  # "STREAM Triad"
     rank: float  # the six lowest are shown
     where: Mapping[str, Any] = field(default_factory=dict)  # column → value, or a tuple of values
-    context: str = (
-        ""  # filled with the row: "threads {threads}, {place}"; parts with a missing column are dropped
-    )
+    context: str = ""  # filled with the row: "threads {threads}, {place}"; parts with a missing column are dropped
     size: str = ""  # column: accessed bytes, which select a cache of the drawing
     source: str = ""  # column: the NUMA node of the CPUs
     target: str = ""  # column: the NUMA node of the memory
     device: str = ""  # column: the disk
-    tail: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # other columns of the p99.9 rows, drawn next to the number
+    tail: Mapping[str, Any] = field(default_factory=dict)  # other columns of the p99.9 rows, drawn next to the number
 
 
 class Tool:
@@ -179,17 +175,11 @@ class Tool:
             pooled = hosts > MAX_HOSTS
             for chart in self.charts(found, keys):
                 if pooled:
-                    chart = replace(
-                        chart, panels=tuple(p for p in chart.panels if p not in ("where", "host"))
-                    )
-                    chart = replace(
-                        chart, caption=f"Medians and ranges over {hosts} hosts. {chart.caption}".strip()
-                    )
+                    chart = replace(chart, panels=tuple(p for p in chart.panels if p not in ("where", "host")))
+                    chart = replace(chart, caption=f"Medians and ranges over {hosts} hosts. {chart.caption}".strip())
                 figure_keys = [key for key in keys if not (pooled and key == "where")]
                 tested = _tested(runs[runs["sweep"] == sweep], chart.x)
-                figure = vega.figure(
-                    chart, found, id=anchor(f"{chart.id}-{sweep}"), keys=figure_keys, tested=tested
-                )
+                figure = vega.figure(chart, found, id=anchor(f"{chart.id}-{sweep}"), keys=figure_keys, tested=tested)
                 if figure:
                     title = str(found["sweep_title"].iloc[0] or sweep)
                     caption = f"{fmt.sentence(title)}. {figure.caption}".strip() if titles else figure.caption
@@ -262,6 +252,4 @@ def _tails(key: Key, rows: pd.DataFrame, cells: pd.DataFrame) -> list[float | No
     """Return the p99.9 of each cell, or None."""
     picked = points.select(Chart(id="", title="", x="value", where={**key.where, **key.tail}), rows)
     medians = picked.groupby(["where", "point_id"])["value"].median()
-    return [
-        medians.get((where, point)) for where, point in zip(cells["where"], cells["point_id"], strict=True)
-    ]
+    return [medians.get((where, point)) for where, point in zip(cells["where"], cells["point_id"], strict=True)]

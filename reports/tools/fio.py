@@ -269,11 +269,7 @@ def _part(run: Run, direction: str) -> Part:
 
 def _rates(cell: Repeats) -> list[Name]:
     """Return the IOPS of each direction, without the reads that verify a write."""
-    return [
-        n
-        for n in cell.columns
-        if n.metric == "IOPS" and not str(dict(n.part)["direction"]).startswith("verify")
-    ]
+    return [n for n in cell.columns if n.metric == "IOPS" and not str(dict(n.part)["direction"]).startswith("verify")]
 
 
 def _block(group: Sequence[Job], moved: float) -> float:
@@ -471,9 +467,7 @@ def _saturation(line: pd.DataFrame) -> tuple[int, float] | None:
 
     None means that this depth is the deepest, or that the repeats disagree.
     """
-    repeats = [
-        dict(zip(group["iodepth"], group["value"], strict=True)) for _, group in line.groupby("repeat")
-    ]
+    repeats = [dict(zip(group["iodepth"], group["value"], strict=True)) for _, group in line.groupby("repeat")]
     depths = formulas.saturations(repeats)
     if line["iodepth"].nunique() < 3 or len(depths) != 1 or depths[0] == line["iodepth"].max():
         return None
@@ -497,9 +491,7 @@ def _most(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 def _saturation_rings(rows: pd.DataFrame) -> list[Point]:
     full = ((names, _saturation(line)) for names, line in _lines(rows))
-    return [
-        Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel=_panel(names)) for names, at in full if at
-    ]
+    return [Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel=_panel(names)) for names, at in full if at]
 
 
 def _panel(names: Mapping[str, Any]) -> dict[str, Any]:
@@ -579,9 +571,7 @@ def _slowest_repeat(rows: pd.DataFrame) -> pd.DataFrame:
 
 _SATURATES: Final = Title(template="{access}: IOPS saturate at iodepth {depth}, {iops}", values=_saturates)
 _REACHES: Final = Title(template="{access} reaches {most}", values=_most)
-_KEEPS: Final = Title(
-    template="{access}: {iops} at depth {depth} keep p99 within {limit}", values=_keeps_limit
-)
+_KEEPS: Final = Title(template="{access}: {iops} at depth {depth} keep p99 within {limit}", values=_keeps_limit)
 _SLOWEST: Final = Title(template="{curve}: the slowest step is {ratio} × the median step", values=_slowest)
 
 _ABOUT_LIMIT: Final = (
@@ -929,9 +919,7 @@ def ended_early(results: Results) -> Iterator[Fault]:
         size, block, number = (in_bytes(run.options.get(n)) for n in ("size", "bs", "numjobs"))
         if lasted is not None and tells_options(run):
             if size and lasted * 1e-9 < 0.9 * limit:
-                yield _of_run(
-                    "warn", run, f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}"
-                )
+                yield _of_run("warn", run, f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}")
         elif from_table(run) and size and block and group:
             possible = size * (number or 1) / (_iops(run) * block)
             if possible < 0.9 * limit:
@@ -986,7 +974,9 @@ def _unsteady(run: Run, job: Job) -> str:
         return between
     fewest, most = _iops_range(job)
     if not several and not 0.95 * fewest <= mean <= 1.05 * most:
-        return f"the mean of the samples is {fmt.quantity(mean, 'IOPS')}, total ÷ run time is {fmt.quantity(iops, 'IOPS')}"
+        return (
+            f"the mean of the samples is {fmt.quantity(mean, 'IOPS')}, total ÷ run time is {fmt.quantity(iops, 'IOPS')}"
+        )
     return ""
 
 
@@ -1056,9 +1046,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
     cached = {fault.run for fault in page_cache(results)} if mixes else set()
     for run in mixes:
         by_direction = {summary.direction: summary for summary in summaries(run) if summary.iops}
-        reads, writes = (
-            sum(job.iops or 0.0 for job in directions(run).get(d, ())) for d in ("read", "write")
-        )
+        reads, writes = (sum(job.iops or 0.0 for job in directions(run).get(d, ())) for d in ("read", "write"))
         if not reads or not writes or joined(run) or _has_phases(run):
             continue
         share, wanted = reads / (reads + writes), read_share(run)
@@ -1095,9 +1083,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
             share = _share_at(run, depth)
             few = job.ios is not None and job.ios < 4 * depth * (processes(run, job) or 1)
             if share is not None and share < 0.5 and not few and not _is_limited(run) and not joined(run):
-                yield _of_run(
-                    "error", run, f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it"
-                )
+                yield _of_run("error", run, f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it")
                 break
 
 
@@ -1127,14 +1113,11 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
         orders = [min(run.record.order_index for run in by_depth[d]) for d in depths]
         once = all(len(by_depth[d]) == 1 for d in depths)
         ascending = orders == sorted(orders) and once
-        rows = [
-            (d, summary) for d in depths for run in by_depth[d] for summary in summaries(run) if summary.iops
-        ]
+        rows = [(d, summary) for d in depths for run in by_depth[d] for summary in summaries(run) if summary.iops]
         for (direction, which), same in group_by(rows, lambda row: (row[1].direction, row[1].which)).items():
             at = group_by(same, lambda row: row[0])
             iops = {
-                depth: statistics.median(summary.iops or 0.0 for _, summary in entries)
-                for depth, entries in at.items()
+                depth: statistics.median(summary.iops or 0.0 for _, summary in entries) for depth, entries in at.items()
             }
             means = {
                 d: values
@@ -1241,9 +1224,7 @@ class Fio(Tool):
             if summary.iops:
                 yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part, made_of=f"IOPS/{summary.direction}"), value=summary.iops)  # fmt: skip
                 for statistic, value in summary.latencies.items():
-                    number = quantile(
-                        statistic, value, part, summary.steps.get(statistic), WORDS[summary.which]
-                    )
+                    number = quantile(statistic, value, part, summary.steps.get(statistic), WORDS[summary.which])
                     made_of = f"{number.name.tells_of}/{summary.direction}"
                     yield replace(number, name=replace(number.name, made_of=made_of))
             elif summary.bandwidth:
@@ -1264,9 +1245,7 @@ class Fio(Tool):
         depths also give nothing.
         """
         peaks: dict[Name, tuple[int, Name]] = {}
-        for rate in dict.fromkeys(
-            name for numbers in cells.values() for name in numbers if name.quantity == "IOPS"
-        ):
+        for rate in dict.fromkeys(name for numbers in cells.values() for name in numbers if name.quantity == "IOPS"):
             for which, word in WORDS.items():
                 tail = latency(rate.part, "p99", metric=word)
                 depths = {depth: [*zip(n[rate], n[tail], strict=True)] for depth, n in cells.items() if rate in n and tail in n}  # fmt: skip
@@ -1282,12 +1261,7 @@ class Fio(Tool):
         rates = _rates(cell)
         if not rates:
             return _generic.headline(cell)
-        means = [
-            name
-            for rate in rates
-            for name in cell.columns
-            if name.part == rate.part and name.statistic == "mean"
-        ]
+        means = [name for rate in rates for name in cell.columns if name.part == rate.part and name.statistic == "mean"]
         ways = [str(dict(name.part)["direction"]) for name in rates]
         text = f"{ways[0] if len(ways) == 1 else '/'.join(way[0] for way in ways)} {_medians(cell, rates, 'IOPS')}"
         which = {key for key, word in WORDS.items() for name in means if name.metric == word}

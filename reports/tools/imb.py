@@ -127,9 +127,7 @@ def _timing(
     )
 
 
-def _recovered(
-    time: float | None, size: int | None, bandwidth: float | None
-) -> tuple[float | None, float | None]:
+def _recovered(time: float | None, size: int | None, bandwidth: float | None) -> tuple[float | None, float | None]:
     """Return time and last digit (ns), computed from the bandwidth if the bandwidth has more digits.
 
     8 B in 0.19 µs at 42.11 MB/s took 190.0 ns. IMB computes the bandwidth before the time is rounded. The printed time
@@ -140,11 +138,7 @@ def _recovered(
     printed = imb.PRINTED["time"]
     unrounded = size / bandwidth * 1e9 if size and bandwidth else math.inf
     step = unrounded * imb.PRINTED["bandwidth"] / bandwidth if bandwidth else math.inf
-    return (
-        (unrounded, step)
-        if step < printed and abs(unrounded - time) <= printed / 2 + step
-        else (time, printed)
-    )
+    return (unrounded, step) if step < printed and abs(unrounded - time) <= printed / 2 + step else (time, printed)
 
 
 # --- charts ------------------------------------------------------------------------------------------------
@@ -202,9 +196,7 @@ def _lines(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[int, float
 def _medians(line: pd.DataFrame) -> dict[int, float]:
     """Return message size (B) → median of the repeats."""
     medians = line.groupby("message_size")["value"].median()
-    return {
-        int(size): float(value) for size, value in zip(medians.index.tolist(), medians.tolist(), strict=True)
-    }
+    return {int(size): float(value) for size, value in zip(medians.index.tolist(), medians.tolist(), strict=True)}
 
 
 def _shortest(times: Mapping[int, float]) -> tuple[int, float] | None:
@@ -240,14 +232,10 @@ def _peak(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 def _half(rows: pd.DataFrame) -> list[Point]:
     """Return n½ of each line. A single line also has the size."""
-    found = [
-        (key["where"], formulas.half_size(rates), max(rates.values()) / 2) for key, rates in _lines(rows)
-    ]
+    found = [(key["where"], formulas.half_size(rates), max(rates.values()) / 2) for key, rates in _lines(rows)]
     rings = [(where, size, rate) for where, size, rate in found if size is not None]
     return [
-        Point(
-            x=size, y=rate, label=f"n½ {fmt.size(size)}" if len(rings) == 1 else "n½", panel={"where": where}
-        )
+        Point(x=size, y=rate, label=f"n½ {fmt.size(size)}" if len(rings) == 1 else "n½", panel={"where": where})
         for where, size, rate in rings
     ]
 
@@ -354,9 +342,7 @@ def _derived(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
         step = numbers.peak * (digit / times[numbers.peak_size or 0])
         yield Number.derived("peak bandwidth", "B/s", "higher", numbers.peak, part, step, unsaid=_TWO, made_of="PingPong/bandwidth")  # fmt: skip
     if numbers.half_size is not None:  # no direction: smaller is better only at a constant peak
-        yield Number.derived(
-            "n½", "B", "neither", numbers.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth"
-        )
+        yield Number.derived("n½", "B", "neither", numbers.half_size, part, unsaid=_TWO, made_of="PingPong/bandwidth")
 
 
 def peak_at(curves: Iterable[formulas.MessageCurve]) -> str:
@@ -569,9 +555,7 @@ def _coarse(runs: Sequence[Run], known: Mapping[int, Known], *, shown: bool) -> 
         f"{fmt.quantity(worst.time, 'ns', step=worst.step)} in steps of {fmt.quantity(worst.step, 'ns', step=0.0)}: {fmt.number(worst.coarse * 100)} % "
         f"({'up to' if len(known) > 1 else 'at'} {fmt.size(max(known))}), more than {100 * _COARSE:g} %, {'in a single run' if once else by_repeats}"
     )
-    metric, *also = [
-        f"PingPong/{name}/{size}" for size in known for name in ("time", "bandwidth")[: 2 if size else 1]
-    ]
+    metric, *also = [f"PingPong/{name}/{size}" for size in known for name in ("time", "bandwidth")[: 2 if size else 1]]
     level: Level = "info" if shown else "warn"
     return Fault(level=level, run=runs[0], own=once, text=text, metric=metric, also=tuple(also))
 
@@ -598,9 +582,7 @@ def _repetitions(few: Sequence[Timing]) -> str:
 def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[str, list[Timing]]]:
     """Give the benchmarks that have sizes behind which there are few repetitions, and the lines of these."""
     for benchmark, rows in parts.items():
-        few = [
-            row for row in rows if row.message_size is not None and 0 < (row.repetitions or _LEAST) < _LEAST
-        ]
+        few = [row for row in rows if row.message_size is not None and 0 < (row.repetitions or _LEAST) < _LEAST]
         if few:
             yield benchmark, few
 
@@ -754,9 +736,7 @@ class Imb(Tool):
         if name.metric == "peak bandwidth":
             time = next(n for n in cell.columns if n.kind == "PingPong" and n.metric == "time")
             columns = {int(size): cell.columns[name] for size, name in cell.line(time).items()}
-            curves = [
-                {size: column.values[i] for size, column in columns.items()} for i in range(len(cell.runs))
-            ]
+            curves = [{size: column.values[i] for size, column in columns.items()} for i in range(len(cell.runs))]
             times = {size: column.median for size, column in columns.items()}
             short = _shortest(times) if 0 in times else None
             parts = [f"{fmt.size(short[0])} in {fmt.quantity(short[1], 'ns')}"] if short else []

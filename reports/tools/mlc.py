@@ -273,9 +273,7 @@ def offers(rows: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for _, group in rows.groupby([name for name in _CURVE if name in rows], sort=False, dropna=False):
-        medians = group.groupby(["delay", "turn"], as_index=False, dropna=False)[
-            ["value", "bandwidth"]
-        ].median()
+        medians = group.groupby(["delay", "turn"], as_index=False, dropna=False)[["value", "bandwidth"]].median()
         curve = offers_of([Load(*row) for row in zip(medians["delay"], medians["value"], medians["bandwidth"], strict=True)])  # fmt: skip
         lines.append(
             {
@@ -283,11 +281,7 @@ def offers(rows: pd.DataFrame) -> pd.DataFrame:
                 "knee": curve.at_double if curve.is_idle and curve.is_doubled else math.nan, "peak": curve.peak, "latency_at_peak": curve.latency_at_peak,
             }
         )  # fmt: skip
-    return (
-        rows.head(0).assign(unloaded=0.0, knee=0.0, peak=0.0, latency_at_peak=0.0)
-        if not lines
-        else _frame(lines)
-    )
+    return rows.head(0).assign(unloaded=0.0, knee=0.0, peak=0.0, latency_at_peak=0.0) if not lines else _frame(lines)
 
 
 def _frame(records: Sequence[Mapping[Hashable, object]]) -> pd.DataFrame:
@@ -454,12 +448,7 @@ def _index(value: object) -> int | str:
 def _local_and_remote(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     """Hold if nodes have local and remote values: medians, and remote ÷ local."""
     is_local = rows["from"] == rows["to"]
-    if (
-        is_local.all()
-        or not is_local.any()
-        or rows["point_id"].nunique() > 1
-        or rows["traffic"].nunique() > 1
-    ):
+    if is_local.all() or not is_local.any() or rows["point_id"].nunique() > 1 or rows["traffic"].nunique() > 1:
         return None
     local, remote = (rows.loc[mask, "value"].median() for mask in (is_local, ~is_local))
     unit = rows["unit"].iloc[0]
@@ -528,11 +517,7 @@ def _size(value: object) -> float:
 def _caches(rows: pd.DataFrame) -> list[tuple[str, float]]:
     """Return (name, bytes) of the caches above the core that all rows ran on, smallest first."""
     texts = rows["caches"].unique()
-    return (
-        [(f"L{level}", float(size)) for level, size in json.loads(texts[0] or "[]")]
-        if len(texts) == 1
-        else []
-    )
+    return [(f"L{level}", float(size)) for level, size in json.loads(texts[0] or "[]")] if len(texts) == 1 else []
 
 
 def _cache_bands(rows: pd.DataFrame) -> list[Band]:
@@ -554,9 +539,7 @@ def _from_levels(rows: pd.DataFrame) -> Mapping[str, Any] | None:
     outside = rows[rows["size"] >= BEYOND * caches[-1][1]]
     if not len(inside) or not len(outside):
         return None
-    first, memory = (
-        group.loc[group["size"] == group["size"].max(), "value"].median() for group in (inside, outside)
-    )
+    first, memory = (group.loc[group["size"] == group["size"].max(), "value"].median() for group in (inside, outside))
     return {
         "cache": caches[0][0],
         "first": Quantity(first, "ns"),
@@ -820,9 +803,7 @@ def no_effect(results: Results) -> Iterator[Fault]:
             continue
         for a, b, changes in pairs:
             if max(changes) < _NO_EFFECT:
-                first, second = (
-                    f"-{name} {curve.run.cell.options.get(name, 'not given')}" for curve in (a, b)
-                )
+                first, second = (f"-{name} {curve.run.cell.options.get(name, 'not given')}" for curve in (a, b))
                 within = fmt.number(math.expm1(max(changes)) * 100, 2, fmt.UP)
                 yield Fault(
                     level="warn", run=b.run,

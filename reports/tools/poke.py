@@ -92,9 +92,7 @@ def turns_of(source: Run | Parsed) -> dict[Part, int]:
     """Return the turns per sample of each loop: the mean sample ÷ the mean turn."""
     means = {part: values.get("mean") for part, values in latencies(source).items()}
     turns = [time for time in times(source) if time.metric == "time_per_iteration" and time.value]
-    return {
-        _part(time): max(1, round(mean / time.value)) for time in turns if (mean := means.get(_part(time)))
-    }
+    return {_part(time): max(1, round(mean / time.value)) for time in turns if (mean := means.get(_part(time)))}
 
 
 def _bins(parsed: Parsed) -> dict[Part, Buckets]:
@@ -212,9 +210,7 @@ def _reach(options: str) -> float | None:
 
 
 def _reach_of(settings: Mapping[str, Any]) -> float | None:
-    sizes = [
-        size_bytes(str(settings[name])) for name in ("window", "bytes") if settings.get(name) is not None
-    ]
+    sizes = [size_bytes(str(settings[name])) for name in ("window", "bytes") if settings.get(name) is not None]
     return min(sizes, default=None)
 
 
@@ -223,17 +219,13 @@ def _caches(rows: pd.DataFrame) -> list[Band]:
     caches = rows["caches"].unique()
     levels = json.loads(caches[0]) if len(caches) == 1 else []
     lows = [1.0, *(size for _, size in levels)]
-    return [
-        Band(label=f"L{level}", low=low, high=size) for low, (level, size) in zip(lows, levels, strict=False)
-    ]
+    return [Band(label=f"L{level}", low=low, high=size) for low, (level, size) in zip(lows, levels, strict=False)]
 
 
 def _totals(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the `name` of cell and operation."""
     words = [frame["cell"].where(frame["cell"] != "(one cell)", "")]
-    words += [
-        frame[name].fillna("") for name in ("target_", "target", "op_", "op", "statistic_") if name in frame
-    ]
+    words += [frame[name].fillna("") for name in ("target_", "target", "op_", "op", "statistic_") if name in frame]
     names = [", ".join(dict.fromkeys(filter(None, map(str, row)))) for row in zip(*words, strict=True)]
     return frame.assign(name=names)
 
@@ -302,14 +294,10 @@ def clock(results: Results) -> Iterator[Fault]:
 def _near_nothing(runs: Sequence[Run]) -> Iterator[Fault]:
     """Judge the means of a table by that of an access to 0 bytes."""
     tables = [
-        (run, {t.target: t.value for t in times(run) if (t.metric, t.statistic) == ("latency", "mean")})
-        for run in runs
+        (run, {t.target: t.value for t in times(run) if (t.metric, t.statistic) == ("latency", "mean")}) for run in runs
     ]
     empty = {
-        key: value
-        for run, means in tables
-        if whole(run.options.get("bytes")) == 0
-        for key, value in means.items()
+        key: value for run, means in tables if whole(run.options.get("bytes")) == 0 for key, value in means.items()
     }
     for run, means in tables:
         for target, mean in means.items():
@@ -357,9 +345,7 @@ class Poke(Tool):
         for time in times(run):
             if time.metric in ("time_per_byte", "total_time"):
                 labels: Part = tuple(
-                    (label, value)
-                    for label, value in zip(poke.LABELS, time[1:4], strict=True)
-                    if value is not None
+                    (label, value) for label, value in zip(poke.LABELS, time[1:4], strict=True) if value is not None
                 )
                 yield Number(name=_named(time.metric, labels, made_of=f"{time.metric}/{time.op or time.statistic}"), value=time.value)  # fmt: skip
         for part, turns in turns_of(run).items():
@@ -376,9 +362,7 @@ class Poke(Tool):
         if len(rows):
             rows = _accesses(rows).assign(device="storage")
             rows = rows.assign(
-                size_text=rows["size"].map(
-                    lambda size: "" if size is None or size != size else fmt.size(size)
-                )
+                size_text=rows["size"].map(lambda size: "" if size is None or size != size else fmt.size(size))
             )
         return super().keys(rows)
 
@@ -388,18 +372,12 @@ class Poke(Tool):
         Files give "all together: write 8.30 ms, read 2.36 ms". A loop gives "median 6.05 µs, 6.05 ns a turn".
         """
         medians = {name: column.median for name, column in cell.columns.items()}
-        totals = {
-            dict(name.part).get("op"): value for name, value in medians.items() if name.metric == "total_time"
-        }
+        totals = {dict(name.part).get("op"): value for name, value in medians.items() if name.metric == "total_time"}
         if totals:
-            return "all together: " + ", ".join(
-                f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items()
-            )
+            return "all together: " + ", ".join(f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items())
         first = next((name.part for name in medians if name.metric == "latency"), ())
         values = {
-            name.statistic: value
-            for name, value in medians.items()
-            if (name.metric, name.part) == ("latency", first)
+            name.statistic: value for name, value in medians.items() if (name.metric, name.part) == ("latency", first)
         }
         names = {"median": "p50", _TAIL: _TAIL}
         words = [f"{word} {fmt.quantity(values[key], 'ns')}" for word, key in names.items() if key in values]
@@ -409,9 +387,7 @@ class Poke(Tool):
     def lead(self, cell: Repeats) -> Name | None:
         """Return the time of all files together, else of a turn of a loop, else the median of an operation."""
         kinds = (("total_time", ""), ("time_per_iteration", "p50"), ("latency", "p50"))
-        return next(
-            (name for kind in kinds for name in cell.columns if (name.metric, name.statistic) == kind), None
-        )
+        return next((name for kind in kinds for name in cell.columns if (name.metric, name.statistic) == kind), None)
 
     def moved(self, cell: Repeats) -> list[tuple[float, float]]:
         """Return the bandwidth (B/s) over all files in each repeat, and the number of bytes."""

@@ -75,11 +75,7 @@ def _over_threads(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _over_sizes(rows: pd.DataFrame) -> pd.DataFrame:
     sizes = "array_size" in rows and rows["array_size"].nunique() > 2
-    return (
-        rows[rows["kernel"] == "triad"]
-        if sizes and _with_threads(rows)["threads"].nunique() < 2
-        else rows[:0]
-    )
+    return rows[rows["kernel"] == "triad"] if sizes and _with_threads(rows)["threads"].nunique() < 2 else rows[:0]
 
 
 def _by_kernel(rows: pd.DataFrame) -> pd.DataFrame:
@@ -128,9 +124,7 @@ def _most(rows: pd.DataFrame) -> Mapping[str, Any] | None:
 
 def _rings(rows: pd.DataFrame) -> list[Point]:
     full = [(where, _full(repeats)) for where, repeats in _lines(rows)]
-    return [
-        Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel={"where": where}) for where, at in full if at
-    ]
+    return [Point(x=at[0], y=at[1], label=f"95 % at {at[0]}", panel={"where": where}) for where, at in full if at]
 
 
 def _peak(rows: pd.DataFrame) -> list[Rule]:
@@ -262,9 +256,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             yield Fault(level=_level(run, swept=swept), run=run, todo=todo, text=text)
         elements, width = _facts(run, "array_size", "bytes_per_element")
         if size and machine is None and elements and elements < _LEAST_ELEMENTS:
-            todo = (
-                _todo("a million elements", reached=most >= _LEAST_ELEMENTS * (width or 8)) if swept else ""
-            )
+            todo = _todo("a million elements", reached=most >= _LEAST_ELEMENTS * (width or 8)) if swept else ""
             text = f"arrays of {fmt.count(int(elements))} elements, the rule is a million"
             yield Fault(level="info" if swept else "warn", run=run, todo=todo, text=text)
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
@@ -411,9 +403,7 @@ def _slit(run: Run, results: Results) -> float | None:
     if machine is not None and machine.distances and (placed := run.placed):
         nodes = {machine.node_of.get(cpu) for group in placed for cpu in group.cpus}
         bound = {node for group in placed for node in group.membind}
-        known = [
-            (machine.distance(a, a), machine.distance(a, b)) for a in nodes if a is not None for b in bound
-        ]
+        known = [(machine.distance(a, a), machine.distance(a, b)) for a in nodes if a is not None for b in bound]
         ratios = [far / near for near, far in known if near and far]
         if ratios and len(ratios) == len(known):
             return min(ratios)
@@ -470,10 +460,7 @@ def _sizes(run: Run) -> dict[int | None, float]:
     """Return the bytes of an array of each run of a text."""
     table = run.parsed.tables.get("runs") if run.parsed else None
     rows = [row for row in (table.records() if table else ()) if row.get("array_size")]
-    return {
-        whole(row["run"]): number(row["array_size"]) * number(row.get("bytes_per_element") or 8)
-        for row in rows
-    }
+    return {whole(row["run"]): number(row["array_size"]) * number(row.get("bytes_per_element") or 8) for row in rows}
 
 
 def _step(rows: Iterable[Mapping[str, float]]) -> float:
@@ -493,9 +480,7 @@ class Stream(Tool):
     RANK = 10
     METHODS = _ABOUT
     CHARTS = CHARTS
-    KEYS = (
-        Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="threads {threads}, {place}"),
-    )
+    KEYS = (Key(name="STREAM triad", rank=12, where={"kernel": "triad"}, context="threads {threads}, {place}"),)
     CURVE_AXIS = "threads"
     PEAK = "bandwidth"
     DRAWN = ("triad bandwidth",)
@@ -509,9 +494,7 @@ class Stream(Tool):
         several = len({row.turn for row in rows}) > 1
         for row in rows:
             part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
-            name = Name(
-                metric="bandwidth", unit="B/s", better="higher", part=part, made_of=f"bandwidth/{row.kernel}"
-            )
+            name = Name(metric="bandwidth", unit="B/s", better="higher", part=part, made_of=f"bandwidth/{row.kernel}")
             yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
 
     def curve_numbers(self, curve: Mapping[int, Sequence[Number]]) -> Iterator[Number]:

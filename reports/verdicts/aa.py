@@ -45,9 +45,7 @@ class SelfCheck:
             return "self-check: needs 4 sessions, or 4 runs of a cell, to be split in two"
         split = f"{plural(self.splits, 'random split')} of side A by {self.by}"
         found = f"{plural(self.alarms, 'false alarm')} in {plural(self.judged, 'verdict')}"
-        return (
-            f"self-check: {found} ({percent(self.rate)}), over {split}; {self.alarmed_splits} had one or more"
-        )
+        return f"self-check: {found} ({percent(self.rate)}), over {split}; {self.alarmed_splits} had one or more"
 
 
 def self_check(
@@ -114,6 +112,4 @@ def _split(sample: Sample, first: Sequence[bool], *, interleaved: bool) -> Sampl
         return tuple(sample.a[i] for i in chosen), tuple(sessions[i] for i in chosen)
 
     (a, session_a), (b, session_b) = part(True), part(False)
-    return dataclasses.replace(
-        sample, a=a, b=b, session_a=session_a, session_b=session_b, interleaved=interleaved
-    )
+    return dataclasses.replace(sample, a=a, b=b, session_a=session_a, session_b=session_b, interleaved=interleaved)

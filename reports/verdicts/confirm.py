@@ -78,11 +78,7 @@ def _settled(first: Family, fresh: Sequence[Sample], rules: Rules, wanted: set[H
             rules,
             among=tested,
             tau=rules.tau if rules.tau is not None else first.tau if known else TAU_ASSUMED,
-            tau_source=rules.tau_source
-            if rules.tau is not None
-            else first.tau_source
-            if known
-            else "assumed",
+            tau_source=rules.tau_source if rules.tau is not None else first.tau_source if known else "assumed",
         )
     judged = judge(fresh, rules)
     now = {d.key: d for family in judged for d in family.decisions}

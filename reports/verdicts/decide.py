@@ -262,9 +262,7 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
         cells.resolution[rows] = [samples[i].resolution for i in members]
         of_digits = _of_digits(cells.resolution[rows])
         variance = np.maximum((squares_a + squares_b) / (df_a + df_b), of_digits)
-        cells.variance[rows] = np.where(
-            variance > 1e-24, variance, estimate.unseen(np.concatenate([a, b], axis=1))
-        )
+        cells.variance[rows] = np.where(variance > 1e-24, variance, estimate.unseen(np.concatenate([a, b], axis=1)))
         cells.df[rows] = df_a + df_b
         cells.per_run[rows] = 1 / n_a + 1 / n_b
         cells.per_tau[rows] = [0.0 if samples[i].interleaved else per_tau for i in members]
@@ -278,9 +276,7 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
             if outlying.any():
                 far = rows[outlying]
                 cells.rank_p[far] = estimate.p_of_ranks(a[outlying], b[outlying])
-                cells.rank_low[far], cells.rank_high[far] = estimate.interval_of_ranks(
-                    a[outlying], b[outlying]
-                )
+                cells.rank_low[far], cells.rank_high[far] = estimate.interval_of_ranks(a[outlying], b[outlying])
     return cells
 
 
@@ -300,9 +296,7 @@ def _between(sides: Iterable[tuple[Array, Sequence[int]]]) -> list[_Between]:
     runs: list[int] = []
     counts: list[int] = []
     for x, sessions in sides:
-        columns = [
-            [i for i, s in enumerate(sessions) if s == session] for session in range(max(sessions) + 1)
-        ]
+        columns = [[i for i, s in enumerate(sessions) if s == session] for session in range(max(sessions) + 1)]
         if len(columns) > 1:
             medians = np.stack([np.median(x[:, c], axis=1) for c in columns], axis=1)
             total = total + medians.var(axis=1) * len(columns)
@@ -319,18 +313,12 @@ def _tau(measured: _Measured, rules: Rules, common: float) -> tuple[float, TauSo
         return 0.0, "interleaved", estimate.TAU_DF
     if rules.tau is not None:
         return rules.tau, rules.tau_source, estimate.TAU_DF
-    known = [
-        (cells.between[i], v)
-        for i, v in zip(at.tolist(), variance.tolist(), strict=True)
-        if i in cells.between
-    ]
+    known = [(cells.between[i], v) for i, v in zip(at.tolist(), variance.tolist(), strict=True) if i in cells.between]
     enough = [(b, v) for b, v in known if b.most >= LEAST_SESSIONS]
     if enough:
         return _seen(enough), "sessions", float(min(b.df for b, _ in enough))
     rows = at[apart]
-    tau, source = estimate.session_noise(
-        cells.shift[rows], variance[apart] * cells.per_run[rows], cells.per_tau[rows]
-    )
+    tau, source = estimate.session_noise(cells.shift[rows], variance[apart] * cells.per_run[rows], cells.per_tau[rows])
     if len(rows) < estimate.LEAST_CELLS and common > tau:
         tau, source = common, "auto"
     # two to four sessions are too few for an estimate, but enough to contradict an assumed 1 % by an observed 3 %
@@ -390,13 +378,7 @@ def _decision(
         tau=0.0 if sample.interleaved else tau,
         threshold=rules.threshold_of(sample.family),
         resolution=sample.resolution,
-        method="none"
-        if test is None
-        else "mann-whitney"
-        if test.by_ranks
-        else "moderated t"
-        if moderated
-        else "t",
+        method="none" if test is None else "mann-whitney" if test.by_ranks else "moderated t" if moderated else "t",
         unsure=sample.unsure,
         need_repeats=need.repeats,
         need_sessions=need.sessions,

@@ -32,7 +32,9 @@ _EXACT = 20_000  # splits; beyond, so many random ones
 _RANDOM = 5_000
 _LOOK = 500  # of these, after which a cell is let go of which so many are as far apart as its sides: its p is beyond 0.2, and how
 _ENOUGH = 100  # far beyond, no verdict asks (Besag and Clifford 1991)
-_AT_ONCE = 250_000  # products per block. A BLAS starts threads for more, which costs more time, and a block fits into a cache
+_AT_ONCE = (
+    250_000  # products per block. A BLAS starts threads for more, which costs more time, and a block fits into a cache
+)
 
 
 _LEAST = 1e-3  # ns: a bucket's middle, at least; it has a log
@@ -211,9 +213,7 @@ def _modes(runs: Sequence[_Columns], middles: Array, counts: Array, n_a: int) ->
         for low, high, n in zip(*(column.tolist() for column in columns), strict=True):
             together[low, high] = together.get((low, high), 0) + int(n)
     peaks = modes([Bucket(*ends, n) for ends, n in together.items()])
-    lows, highs = (
-        np.searchsorted(middles, ends) for ends in ([m.low for m in peaks], [m.high for m in peaks])
-    )
+    lows, highs = (np.searchsorted(middles, ends) for ends in ([m.low for m in peaks], [m.high for m in peaks]))
     below = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
     shares = (below[:, highs] - below[:, lows]) / below[:, -1:]
     of_a, of_b = (np.median(own, axis=0).tolist() for own in np.split(shares, [n_a]))

@@ -96,7 +96,9 @@ class Host:
     sessions: int
     z: float | None  # robust, above 0 is worse; None: nothing to compare with
     worse: float | None  # relative distance from the median, above 0 is worse
-    reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
+    reason: str = (
+        ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
+    )
     # is z above what chance makes of equal hosts in one of 20 fleets, which slow asks, too
     beyond_chance: bool = False
 
@@ -112,9 +114,7 @@ class Strip:
     # relative: what is less worse, in three sessions, is not told from the others
     unseen: float | None = None
     worse_half: tuple[str, ...] = ()  # where the hosts fall into two groups, those of the worse one
-    by_chance: float = (
-        0.0  # hosts of fewer than three sessions that are suspicious on average if all hosts are equal
-    )
+    by_chance: float = 0.0  # hosts of fewer than three sessions that are suspicious on average if all hosts are equal
 
     @property
     def base(self) -> float | None:
@@ -249,9 +249,7 @@ def _by_chance(metric: Metric, middle: float, spread: float, noise: float, thres
 
     if metric.better == "neither":
         return 0.0
-    by_sessions = Counter(
-        len(sessions) for sessions in metric.values.values() if 0 < len(sessions) < CONFIRMED
-    )
+    by_sessions = Counter(len(sessions) for sessions in metric.values.values() if 0 < len(sessions) < CONFIRMED)
     expected = 0.0
     for sessions, hosts in by_sessions.items():
         beyond = SUSPICIOUS_Z * max(spread, noise * _of_median(sessions)) / middle
@@ -279,11 +277,7 @@ def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> t
     low, high = names[:cut], names[cut:]
     apart = values[cut] - values[cut - 1]
     spans = max(values[cut - 1] - values[0], values[-1] - values[cut])
-    if (
-        metric.better == "neither"
-        or min(len(low), len(high)) <= HALF * len(names)
-        or apart <= max(least, 2 * spans)
-    ):
+    if metric.better == "neither" or min(len(low), len(high)) <= HALF * len(names) or apart <= max(least, 2 * spans):
         return ()
     worse = set(low if metric.better == "higher" else high)
     return tuple(name for name in of_host if name in worse)
@@ -302,9 +296,7 @@ def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple
     for sessions in hosts:
         if len(sessions) > 1:
             mean, own = fmean(sessions), len(sessions) - 1
-            squares.append(
-                math.fsum((session - mean) ** 2 for session in sessions) / own / (1 - 2 / (9 * own)) ** 3
-            )
+            squares.append(math.fsum((session - mean) ** 2 for session in sessions) / own / (1 - 2 / (9 * own)) ** 3)
             df += own / 4
     return (math.sqrt(median(squares)), df) if len(squares) >= least else (0.0, 0.0)
 
@@ -398,9 +390,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
     `least`: the lowest mean distance that counts. Half of the numbers must be worse by half of `least`. The kernels of
     a run share noise: among 15 hosts equal to 0.5 %, one host was 0.7 % worse in six numbers, which were worth three.
     """
-    of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(
-        list
-    )  # of each number: z of each session, spread
+    of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(list)  # of each number: z of each session, spread
     for strip in strips:
         if strip.metric.better == "neither" or strip.metric.unsure or not strip.base or not strip.spread:
             continue
@@ -409,11 +399,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
             if own:
                 z = [sign * (value - strip.base) / strip.spread for value in own]
                 of_host[name].append((z, strip.spread / strip.base))
-    means = {
-        name: fmean(median(z) for z, _ in seen)
-        for name, seen in of_host.items()
-        if len(seen) >= LEAST_METRICS
-    }
+    means = {name: fmean(median(z) for z, _ in seen) for name, seen in of_host.items() if len(seen) >= LEAST_METRICS}
     if len(means) < LEAST_HOSTS:
         return ()
     middle = median(means.values())

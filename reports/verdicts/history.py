@@ -198,9 +198,7 @@ def unseen_recently(values: Sequence[float], found: Sequence[Change], *, among: 
     The limit is two standard deviations above the limit of `recent`.
     """
     level, sd, most = _level(values, found)
-    return (
-        max((_beyond(len(values), among) + 2) * sd, OUTSIDE * most + 2 * sd) / level if base(level) else 0.0
-    )
+    return max((_beyond(len(values), among) + 2) * sd, OUTSIDE * most + 2 * sd) / level if base(level) else 0.0
 
 
 def _level(values: Sequence[float], found: Sequence[Change]) -> tuple[float, float, float]:
@@ -263,9 +261,7 @@ def drift(
     slope = float(np.median((y[second] - y[first])[apart != 0] / apart[apart != 0]))
     line = float(np.median(y - slope * (x - x[0]))) + slope * (x - x[0])
     cuts = [0, *(change.index for change in found), len(y)]
-    levels = np.concatenate(
-        [np.full(b - a, median(values[a:b])) for a, b in itertools.pairwise(cuts) if b > a]
-    )
+    levels = np.concatenate([np.full(b - a, median(values[a:b])) for a, b in itertools.pairwise(cuts) if b > a])
     off = np.abs(y - line)
     straight = bool(off.sum() <= NEARER * np.abs(y - levels).sum())
     straight = straight and bool(off.mean() <= ROUGH * np.median(np.abs(np.diff(y))))
@@ -302,10 +298,7 @@ def _change(index: int, before: float, after: float, better: Direction, threshol
     word: Literal["regressed", "improved", "changed"] = "changed"
     if is_worse(before, after, better, threshold):
         word = "regressed"
-    elif (
-        is_worse(before, after, "lower" if better == "higher" else "higher", threshold)
-        and better != "neither"
-    ):
+    elif is_worse(before, after, "lower" if better == "higher" else "higher", threshold) and better != "neither":
         word = "improved"
     return Change(
         index=index,

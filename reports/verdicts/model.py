@@ -71,11 +71,7 @@ class Sample:
         Sides that took turns share a disturbance. Enough sessions of a side show the effect of a disturbance.
         """
         sessions = {"A": self.session_a, "B": self.session_b}
-        return (
-            ()
-            if self.interleaved
-            else tuple(s for s in self.disturbed if len({*sessions[s]}) < LEAST_SESSIONS)
-        )
+        return () if self.interleaved else tuple(s for s in self.disturbed if len({*sessions[s]}) < LEAST_SESSIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

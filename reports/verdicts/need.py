@@ -54,9 +54,7 @@ def advise(
     if sample.resolution + abs(shift) >= delta and STEPS * sample.resolution > max(delta, abs(shift)):
         return Need(advice=f"printed in steps of {_percent(sample.resolution)}")
     if sample.better == "neither" and (test.q < alpha or abs(shift) >= delta):
-        return Need(
-            advice=f"{'changed' if test.q < alpha else 'may have changed'}; neither direction is better"
-        )
+        return Need(advice=f"{'changed' if test.q < alpha else 'may have changed'}; neither direction is better")
     if test.q < alpha and abs(shift) < delta:
         return Need(advice=f"a change, perhaps smaller than {_percent(math.expm1(delta))}")
     return _more(sample, shift, test, delta, tau)
@@ -71,7 +69,9 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
     now = min(len(sample.a), len(sample.b))
     allowed = (sought / POWER) ** 2
     is_close = test.of_sessions < allowed and _repeats(test, allowed) <= now
-    if is_close:  # it would be decided, and is not: only a narrower interval decides, about 0 or, if less than δ, about δ
+    if (
+        is_close
+    ):  # it would be decided, and is not: only a narrower interval decides, about 0 or, if less than δ, about δ
         allowed = (abs(shift) / 4 if sought > delta else (delta - abs(shift)) / 2) ** 2
     is_close = is_close and sought <= delta
     too_close = Need(advice=f"too close to the threshold of {_percent(math.expm1(delta))}")

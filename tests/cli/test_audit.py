@@ -56,6 +56,4 @@ def test_a_report_begins_with_it(pinsweep: Cli, tmp_path: Path) -> None:
 def test_the_page_says_what_the_checks_do() -> None:
     script = program("scripts/audit_doc.py")
 
-    assert (ROOT / "docs" / "audit.md").read_text() == script.page(), (
-        "python scripts/audit_doc.py writes it anew"
-    )
+    assert (ROOT / "docs" / "audit.md").read_text() == script.page(), "python scripts/audit_doc.py writes it anew"

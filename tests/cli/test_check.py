@@ -105,9 +105,7 @@ def test_wrong_answers_come_before_failures_and_slowness(pinsweep: Cli, number: 
     assert "; and 1 more; kept in" in said
 
     found = json.loads(
-        pinsweep(
-            "check", "check.yaml", "--allow-disturbed", "--baseline", "good.db", "--format", "json"
-        ).stdout
+        pinsweep("check", "check.yaml", "--allow-disturbed", "--baseline", "good.db", "--format", "json").stdout
     )
     assert found["status"] == "error"
     assert [one["kind"] for one in found["troubles"]] == ["wrong", "slower"]

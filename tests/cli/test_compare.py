@@ -89,10 +89,7 @@ def test_a_regression_is_an_exit_status_only_if_asked_for(call: Call) -> None:
 
 
 def test_formats_stand_alone_on_standard_output(here: Path, call: Call) -> None:
-    out = {
-        form: call("compare", "a.db", "b.db", "--format", form)
-        for form in ("json", "junit", "github", "markdown")
-    }
+    out = {form: call("compare", "a.db", "b.db", "--format", form) for form in ("json", "junit", "github", "markdown")}
 
     assert json.loads(out["json"][1])["counts"]["regressed"] == 1
     (here / "junit.xml").write_text(out["junit"][1])
@@ -115,9 +112,7 @@ def test_a_file_takes_the_text_and_a_page_the_report(here: Path, call: Call) -> 
     assert "<svg" in html
 
 
-def test_a_summary_goes_where_github_shows_it(
-    here: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_summary_goes_where_github_shows_it(here: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(here / "summary.md"))
 
     call("compare", "a.db", "b.db", "--format", "github")
@@ -176,9 +171,7 @@ def test_several_files_a_side(here: Path, call: Call) -> None:
         (("a.db", "b.db", "-o", "a.db"), "a.db"),
     ],
 )
-def test_mistakes_are_the_user_s_and_change_no_file(
-    here: Path, call: Call, words: tuple[str, ...], place: str
-) -> None:
+def test_mistakes_are_the_user_s_and_change_no_file(here: Path, call: Call, words: tuple[str, ...], place: str) -> None:
     before = {path: path.read_bytes() for path in here.iterdir()}
 
     with pytest.raises(UserError) as error:

@@ -70,9 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_tab_offers(
-    line: str, words: list[str], folder: Path, called: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tab_offers(line: str, words: list[str], folder: Path, called: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """What pinsweep tells bash's script: a kind and a word a line."""
     told = answered("bash", line.split(" "), called, monkeypatch)
 

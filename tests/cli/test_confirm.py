@@ -115,9 +115,7 @@ def test_a_bad_moment_is_forgiven(before_after: Path, pinsweep: Cli) -> None:
     """B was slow when it was recorded, and is not now."""
     (before_after / "speed").write_text("100")
 
-    done = pinsweep(
-        "compare", "a.db", "b.db", "--confirm", "--yes", "--format", "json", "--fail-on", "regressed"
-    )
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--yes", "--format", "json", "--fail-on", "regressed")
 
     assert done.returncode == 0, done.stderr
     assert "regressed" not in verdicts(done.stdout).values()
@@ -136,9 +134,7 @@ def test_two_levels_take_turns(machine: Path, pinsweep: Cli) -> None:
     assert json.loads(done.stdout)["again"]["way"] == "in turns"
     started = [tuple(line.split()) for line in (machine / "started").read_text().splitlines()]
     turns = [started[i : i + 2] for i in range(0, 20, 2)]
-    assert all(
-        x[0] == y[0] and {x[1], y[1]} == {"1", "0.9"} for x, y in turns
-    )  # a pair: one cell, both sides
+    assert all(x[0] == y[0] and {x[1], y[1]} == {"1", "0.9"} for x, y in turns)  # a pair: one cell, both sides
     assert {x[1] for x, _ in turns} == {"1", "0.9"}  # now A first, now B
     assert sorted(x[0] for x, _ in turns[:2]) == ["1", "2"]  # rounds
     assert len(fresh(machine, "a")) == len(fresh(machine, "b")) == 1
@@ -155,9 +151,7 @@ def test_what_fails_again_is_open(before_after: Path, pinsweep: Cli) -> None:
 
 
 def test_cells_that_were_not_pinned_are_measured_again_without_a_pin(machine: Path, pinsweep: Cli) -> None:
-    (machine / "sweep.yaml").write_text(
-        SWEEP.replace("FACTORS", "1").replace("n: [1, 2]", "n: [1]\n  place: [core 0]")
-    )
+    (machine / "sweep.yaml").write_text(SWEEP.replace("FACTORS", "1").replace("n: [1, 2]", "n: [1]\n  place: [core 0]"))
     for name, speed in (("a.db", "100"), ("b.db", "80")):
         (machine / "speed").write_text(speed)
         assert pinsweep("run", "sweep.yaml", "-o", name, "--unpinned").returncode == 0
@@ -168,9 +162,7 @@ def test_cells_that_were_not_pinned_are_measured_again_without_a_pin(machine: Pa
     assert verdicts(done.stdout) == {"n=1 place=unpinned factor=1": "regressed"}
     (file,) = fresh(machine / "again", "b")
     with sqlite3.connect(file) as db:
-        runs = db.execute(
-            "SELECT count(*), count(placement), min(argv LIKE '%numactl%') FROM run WHERE repeat > 0"
-        )
+        runs = db.execute("SELECT count(*), count(placement), min(argv LIKE '%numactl%') FROM run WHERE repeat > 0")
         assert runs.fetchone() == (5, 0, 0)
 
 

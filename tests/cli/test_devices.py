@@ -136,9 +136,7 @@ class TestWhatIsInUseIsRefused:
         finally:
             do("swapoff", device)
 
-    def test_partitions_and_their_disk(
-        self, loop: Loop, answer: Callable[[str], str], tmp_path: Path
-    ) -> None:
+    def test_partitions_and_their_disk(self, loop: Loop, answer: Callable[[str], str], tmp_path: Path) -> None:
         image = tmp_path / "partitioned.img"
         partitioned(image)
         device = loop(image)
@@ -272,9 +270,7 @@ def test_character_devices_are_refused(path: str, answer: Callable[[str], str]) 
     assert answer(path) == f"{path} is a character device, and not one of an NVMe namespace"
 
 
-def test_a_character_device_under_a_better_name_is_refused(
-    answer: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_a_character_device_under_a_better_name_is_refused(answer: Callable[[str], str], tmp_path: Path) -> None:
     node = tmp_path / "ng0n1"
     make_node(node, stat.S_IFCHR, Path("/dev/null").stat().st_rdev)
 
@@ -338,9 +334,7 @@ class TestBeforeEachRun:
             records = swept(Path(device), tmp_path, use)
 
         assert [status for status, _ in records] == ["ok", "ok", "failed", "ok"]
-        assert (
-            records[2][1] == f"not started: {device} is in use: {name(device)} is mounted at {tmp_path}/mnt"
-        )
+        assert records[2][1] == f"not started: {device} is in use: {name(device)} is mounted at {tmp_path}/mnt"
 
     @pytest.mark.slow
     def test_a_confirmation_is_no_exception(self, loop: Loop, tmp_path: Path) -> None:

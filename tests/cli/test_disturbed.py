@@ -170,9 +170,7 @@ def test_a_pinsweep_that_is_stopped_while_the_tool_ends_does_not_vouch_for_the_r
     until(lambda: state(sweep.pid) == "T")
     end(tmp_path, tool)
     until(lambda: ended(tool))
-    until(
-        lambda: all(state(watchdog) == "S" and time.sleep(0.01) is None for _ in range(5))
-    )  # it has told its end
+    until(lambda: all(state(watchdog) == "S" and time.sleep(0.01) is None for _ in range(5)))  # it has told its end
     time.sleep(0.7 + 0.2 * (time.monotonic() - since))  # more than a tenth of the run
     sweep.send_signal(signal.SIGCONT)
     assert sweep.wait() == 0
@@ -300,9 +298,7 @@ def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
 def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, tmp_path: Path) -> None:
     with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
         (run,) = measured(pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]), "--allow-disturbed")
-        (same,) = measured(
-            pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]), env={"PINSWEEP_ALLOW_DISTURBED": "1"}
-        )
+        (same,) = measured(pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]), env={"PINSWEEP_ALLOW_DISTURBED": "1"})
     assert (run["status"], run["reason"]) == ("ok", "")
     assert "foreign" in run["ids"]
     assert same == run  # and nothing was left to do
@@ -369,6 +365,4 @@ def test_one_file_with_and_without_disturbed_runs_is_told(
 
     assert "warning  allowed.db: 1 earlier disturbed runs count" in then_not.stderr
     assert "warning  left-out.db: 1 earlier disturbed runs do not count" in then_allowed.stderr
-    assert (
-        "earlier disturbed" not in called("run", "e.yaml", "-o", "allowed.db").stderr
-    )  # nothing is to be done
+    assert "earlier disturbed" not in called("run", "e.yaml", "-o", "allowed.db").stderr  # nothing is to be done

@@ -59,9 +59,7 @@ def test_a_sound_machine_has_no_contradictions(pinsweep: Cli) -> None:
 
 def test_an_hwloc_that_sees_another_machine_is_named(pinsweep: Cli, tmp_path: Path) -> None:
     xml = FIXTURES / "four-node.xml"
-    path = first_on_path(
-        tmp_path / "bin", "lstopo-no-graphics", f"#!/bin/sh\nexec cat {shlex.quote(str(xml))}\n"
-    )
+    path = first_on_path(tmp_path / "bin", "lstopo-no-graphics", f"#!/bin/sh\nexec cat {shlex.quote(str(xml))}\n")
 
     done = pinsweep("doctor", env=path)
 
@@ -79,9 +77,7 @@ def test_an_hwloc_that_sees_another_machine_is_named(pinsweep: Cli, tmp_path: Pa
         ),
     ],
 )
-def test_a_numactl_that_sees_another_machine_is_named(
-    pinsweep: Cli, tmp_path: Path, text: str, said: str
-) -> None:
+def test_a_numactl_that_sees_another_machine_is_named(pinsweep: Cli, tmp_path: Path, text: str, said: str) -> None:
     done = pinsweep("doctor", env=first_on_path(tmp_path / "bin", "numactl", text))
 
     (line,) = [line for line in done.stdout.splitlines() if "disagreement" in line]

@@ -76,9 +76,7 @@ def beside(environment: Path, tmp_path: Path, home: Mapping[str, str]) -> Pinswe
 
 @pytest.mark.parametrize("distribution", sorted(p.name for p in EXAMPLES.iterdir()))
 def test_an_example_is_short(distribution: str) -> None:
-    lines = [
-        line for path in (EXAMPLES / distribution).rglob("*.py") for line in path.read_text().splitlines()
-    ]
+    lines = [line for path in (EXAMPLES / distribution).rglob("*.py") for line in path.read_text().splitlines()]
 
     assert len(lines) <= 60
 
@@ -92,9 +90,7 @@ def test_an_example_is_short(distribution: str) -> None:
     ids=["sysbench", "stress_ng"],
 )  # fmt: skip
 @pytest.mark.slow
-def test_its_captured_output_is_recognised(
-    text: str, rows: list[str], beside: Pinsweep, tmp_path: Path
-) -> None:
+def test_its_captured_output_is_recognised(text: str, rows: list[str], beside: Pinsweep, tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_text(text)
 
     printed = beside("parse", "old.txt", "--format", "csv").stdout.splitlines()[1:]
@@ -194,9 +190,7 @@ def test_the_mistake_of_an_extension_is_its_own(case: str, tmp_path: Path, home:
 
     assert says in " ".join(done.stderr.split())
     assert "a bug in pinsweep" not in done.stderr
-    assert ("warning  pinsweep-foo 1.0 is left out, with foo: " in done.stderr) == (
-        case not in ("knows", "parser")
-    )
+    assert ("warning  pinsweep-foo 1.0 is left out, with foo: " in done.stderr) == (case not in ("knows", "parser"))
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,7 @@ def nodes(done: subprocess.CompletedProcess[str]) -> dict[str, list[str]]:
 
 
 @pytest.mark.slow
-def test_a_slow_host_from_suspicion_to_verdict(
-    called: Cli, hosts: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_slow_host_from_suspicion_to_verdict(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     for i in range(1, 12):
         hosts(f"node{i:03}", 900.0 if i == 7 else 1000.0)
 
@@ -127,12 +125,7 @@ def test_what_is_missing_is_named_and_the_others_are_judged(
         assert {gap["what"]: gap["of"] for gap in json.loads(done.stdout)["gaps"] if gap["what"] != "unreadable"} == {
             "no result": ["node012", "node013", "node014"], "no number": ["node011"], "incomplete": ["node010"],
         }  # fmt: skip
-        files = [
-            file
-            for gap in json.loads(done.stdout)["gaps"]
-            if gap["what"] == "unreadable"
-            for file in gap["of"]
-        ]
+        files = [file for gap in json.loads(done.stdout)["gaps"] if gap["what"] == "unreadable" for file in gap["of"]]
         assert sorted(files) == ["011.db", "empty.db"]
 
 
@@ -146,9 +139,7 @@ def test_who_is_due_and_what_suspects_share(called: Cli, hosts: Callable[..., No
     for path in (tmp_path / "results").iterdir():  # whatever the clock says here
         with sqlite3.connect(path) as db:
             db.execute("UPDATE session SET started_utc = replace(started_utc, '2026-', '2025-')")
-    lines = [
-        f"SwitchName=s{i} Level=0 LinkSpeed=1 Nodes=node[{4 * i + 1:03}-{4 * i + 4:03}]" for i in range(5)
-    ]
+    lines = [f"SwitchName=s{i} Level=0 LinkSpeed=1 Nodes=node[{4 * i + 1:03}-{4 * i + 4:03}]" for i in range(5)]
     (tmp_path / "topology.txt").write_text(
         "\n".join([*lines, "SwitchName=top Level=1 Nodes=node[001-020] Switches=s[0-4]"])
     )
@@ -170,9 +161,7 @@ def test_who_is_due_and_what_suspects_share(called: Cli, hosts: Callable[..., No
     assert "not screened" not in quiet.stdout
 
 
-def test_a_sweeps_folder_says_who_should_be_there(
-    called: Cli, hosts: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_sweeps_folder_says_who_should_be_there(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     hosts("node001")
     about = {
         "schema": 1, "id": "0123abcd", "folder": str(tmp_path / "results"), "via": "ssh", "hosts": ["node001", "node002"], "experiments": {}, "words": [], "sbatch": [],
@@ -183,9 +172,7 @@ def test_a_sweeps_folder_says_who_should_be_there(
 
     done = called("fleet", "results", "--format", "json")
 
-    assert [(gap["what"], gap["of"]) for gap in json.loads(done.stdout)["gaps"]] == [
-        ("no result", ["node002"])
-    ]
+    assert [(gap["what"], gap["of"]) for gap in json.loads(done.stdout)["gaps"]] == [("no result", ["node002"])]
     assert done.returncode == 1
 
 
@@ -212,9 +199,7 @@ def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_pat
 
 
 @pytest.mark.slow
-def test_a_history_says_when_and_fails_if_asked(
-    pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_history_says_when_and_fails_if_asked(pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     pytest.importorskip("ruptures", reason="ruptures, which finds the steps, is for no such Python")
     for day in range(1, 13):
         hosts("node001", 1000.0 if day < 7 else 930.0, day=day)
@@ -228,19 +213,14 @@ def test_a_history_says_when_and_fails_if_asked(
     assert "2026-03-07" in (tmp_path / "history.html").read_text()
 
 
-def test_what_a_nightly_job_and_a_scrape_go_by(
-    called: Cli, hosts: Callable[..., None], tmp_path: Path
-) -> None:
+def test_what_a_nightly_job_and_a_scrape_go_by(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     """Suspects fail a job that asks for it; of files without a number the metrics of last night do not stay."""
     for i in range(1, 10):
         hosts(f"node{i:03}", 900.0 if i == 7 else 1000.0)
     for words, status in (([], 0), (["--fail-on", "suspicious"], 1), (["--fail-on", "not-judged"], 0), (["--fail-on", "suspect"], 2)):  # fmt: skip
         done = called("fleet", "results", "--openmetrics", "f.prom", *words)
         assert done.returncode == status, done.stderr
-    assert (
-        'pinsweep_fleet_verdict{host="node007",verdict="suspicious"} 1.0\n'
-        in (tmp_path / "f.prom").read_text()
-    )
+    assert 'pinsweep_fleet_verdict{host="node007",verdict="suspicious"} 1.0\n' in (tmp_path / "f.prom").read_text()
 
     for path in (tmp_path / "results").iterdir():
         with sqlite3.connect(path) as db:

@@ -23,9 +23,7 @@ repeats: 1
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_a_folder_gets_a_file_of_this_host_which_is_continued(
-    pinsweep: Cli, tmp_path: Path, there: bool
-) -> None:
+def test_a_folder_gets_a_file_of_this_host_which_is_continued(pinsweep: Cli, tmp_path: Path, there: bool) -> None:
     (tmp_path / "e.yaml").write_text(ECHO % "1")
     if there:
         (tmp_path / "acc").mkdir()

@@ -65,9 +65,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
 
     for name, slow in (("a", 1.0), ("b", 0.6)):
         for level in (1, 2, 3):
-            (folder / f"rate-{level}").write_text(
-                f"rate {400 / level * (slow if level == 3 else 1):.3f} MB/s\n"
-            )
+            (folder / f"rate-{level}").write_text(f"rate {400 / level * (slow if level == 3 else 1):.3f} MB/s\n")
         run(name, "sweep")
     run("failed", "fails")
     with sqlite3.connect(folder / "b.db") as db:
@@ -89,9 +87,7 @@ def _renamed(path: Path, host: str, day: int, *, slow: bool) -> None:
         for (run,) in db.execute("SELECT run_id FROM run").fetchall():
             text = f"rate {100 * (1 + run % 3 / 1000) * (0.8 if slow else 1):.3f} MB/s\n".encode()
             changed = (zlib.compress(text), len(text), run)
-            db.execute(
-                "UPDATE output SET zlib = ?, size_bytes = ? WHERE run_id = ? AND stream = 'stdout'", changed
-            )
+            db.execute("UPDATE output SET zlib = ?, size_bytes = ? WHERE run_id = ? AND stream = 'stdout'", changed)
 
 
 @pytest.fixture
@@ -258,9 +254,7 @@ def test_what_many_hosts_would_do_is_told(called: Cli, here: Path, monkeypatch: 
 
 
 def test_a_host_is_sound(pinsweep: Cli, here: Path) -> None:
-    (here / "one.yaml").write_text(
-        SWEEP.replace("[1, 2, 3]", "[1]").replace("sh rate.sh", f"sh {here}/rate.sh")
-    )
+    (here / "one.yaml").write_text(SWEEP.replace("[1, 2, 3]", "[1]").replace("sh rate.sh", f"sh {here}/rate.sh"))
     (here / "rate.sh").write_text(f'cat "{here}/rate-$1"\n')
 
     done = pinsweep("check", "one.yaml", "--allow-disturbed", "--format", "json")
@@ -317,9 +311,7 @@ def events(text: str) -> list[dict[str, Any]]:
 
 
 def test_each_run_is_told_when_it_starts_and_ends(pinsweep: Cli, here: Path) -> None:
-    done = pinsweep(
-        "run", "fails.yaml", "-o", "e.db", "--allow-disturbed", "--no-warm-up", "--events", "ndjson"
-    )
+    done = pinsweep("run", "fails.yaml", "-o", "e.db", "--allow-disturbed", "--no-warm-up", "--events", "ndjson")
 
     told = events(done.stdout)
     kinds = [event["event"] for event in told]
@@ -407,9 +399,7 @@ def test_a_disturbed_run_says_by_what(status: Status) -> None:
 
 
 def test_who_is_waited_for_is_told() -> None:
-    holder = Holder(
-        pid="42", host="n7", file="/d/a.db", since="2026-01-02 03:04 UTC", user="ann", shared="CPUs 0-3"
-    )
+    holder = Holder(pid="42", host="n7", file="/d/a.db", since="2026-01-02 03:04 UTC", user="ann", shared="CPUs 0-3")
 
     waiting = (Waiting(holder=holder), Waiting(scratch=Path("/scratch")), Waiting())
     told = events("".join(json_line(record) for event in waiting for record in of_sweep(event)))
@@ -433,9 +423,7 @@ def test_task_4_the_median_of_a_given_cell_with_its_unit(called: Cli, here: Path
     assert (cell["leading"]["median"], cell["leading"]["unit"]) == (200e6, "B/s")
     (same,) = (one for one in cell["numbers"] if one["number"] == cell["leading"]["number"])
     assert {name: same[name] for name in ("median", "low", "high", "unit")}.items() <= cell["leading"].items()
-    assert all(
-        run["counted"].get("foreign_s", 0) <= run["counted"].get("elapsed_s", 0) for run in told["runs"]
-    )
+    assert all(run["counted"].get("foreign_s", 0) <= run["counted"].get("elapsed_s", 0) for run in told["runs"])
     (number,) = (number for number in cell["numbers"] if number["metric"] == "rate")
     assert (number["median"], number["unit"], len(number["values"])) == (200e6, "B/s", 4)
 
@@ -451,8 +439,7 @@ def test_task_5_which_checks_doubt_which_cells(called: Cli, here: Path) -> None:
     assert "F1" not in doubted[16]
     labels = {cell["point_id"]: cell["labels"] for cell in shown["cells"]}
     by_check = {
-        found["id"]: [labels[one["point_id"]]["iodepth"] for one in found["doubts"]]
-        for found in audited["findings"]
+        found["id"]: [labels[one["point_id"]]["iodepth"] for one in found["doubts"]] for found in audited["findings"]
     }
     assert by_check["F1"] == [32]
     (line,) = (one for found in audited["findings"] if found["id"] == "F1" for one in found["cells"])
@@ -462,9 +449,7 @@ def test_task_5_which_checks_doubt_which_cells(called: Cli, here: Path) -> None:
 def test_task_6_which_numbers_regressed_and_by_how_much(called: Cli, here: Path) -> None:
     told = ask(called, "compare", "compare", "a.db", "b.db")
 
-    worse = {
-        cell["b"]["point_ids"][0]: cell["ratio"] for cell in told["cells"] if cell["verdict"] == "regressed"
-    }
+    worse = {cell["b"]["point_ids"][0]: cell["ratio"] for cell in told["cells"] if cell["verdict"] == "regressed"}
     assert [cell["labels"]["level"] for cell in told["cells"] if cell["verdict"] == "regressed"] == [
         3
     ]  # a number, as in `show`

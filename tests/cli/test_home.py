@@ -110,9 +110,7 @@ def test_nothing_is_sent_through_a_planted_file(files: Files, tmp_path: Path, pl
     assert not files.shared.is_symlink()
 
 
-def test_unreadable_local_results_are_stored_and_the_shared_ones_continued(
-    pinsweep: Cli, files: Files
-) -> None:
+def test_unreadable_local_results_are_stored_and_the_shared_ones_continued(pinsweep: Cli, files: Files) -> None:
     """They may hold more than the shared file."""
     assert pinsweep(*files.words(), "--cells", "x=1").returncode == 0
     half = files.local.read_bytes()[: files.local.stat().st_size // 2]
@@ -127,9 +125,7 @@ def test_unreadable_local_results_are_stored_and_the_shared_ones_continued(
     assert files.results.complete
 
 
-def test_a_session_that_was_killed_after_its_last_run_is_ended_by_the_next_job(
-    pinsweep: Cli, files: Files
-) -> None:
+def test_a_session_that_was_killed_after_its_last_run_is_ended_by_the_next_job(pinsweep: Cli, files: Files) -> None:
     assert pinsweep(*files.words()).returncode == 0
     for path in (files.local, files.shared):
         change(path, "UPDATE session SET ended_utc = NULL")

@@ -9,9 +9,7 @@ import pytest
 
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("gcc") or not shutil.which("numactl"), reason="needs gcc and numactl"
-)
+pytestmark = pytest.mark.skipif(not shutil.which("gcc") or not shutil.which("numactl"), reason="needs gcc and numactl")
 
 
 def test_a_node_without_a_compiler_measures_with_what_another_compiled(pinsweep: Cli, tmp_path: Path) -> None:

@@ -166,14 +166,10 @@ class TestEveryFlavour:
         library = "".join(f"{name}={value} " for name, value in own.env.items())
         wrapper.write_text(f'#!/bin/sh\n{library}exec {imb} "$@"\n')
         wrapper.chmod(0o755)
-        (tmp_path / "p.yaml").write_text(
-            SWEEP.format(benchmarks="PingPong, Allreduce", times="200", timeout=60)
-        )
+        (tmp_path / "p.yaml").write_text(SWEEP.format(benchmarks="PingPong, Allreduce", times="200", timeout=60))
 
         refused = pinsweep("run", "p.yaml", "-o", "p.db", env={"PINSWEEP_IMB": imb, "PINSWEEP_MPIRUN": wrong})
-        done = pinsweep(
-            "run", "p.yaml", "-o", "p.db", env={"PINSWEEP_IMB": str(wrapper), "PINSWEEP_MPIRUN": wrong}
-        )
+        done = pinsweep("run", "p.yaml", "-o", "p.db", env={"PINSWEEP_IMB": str(wrapper), "PINSWEEP_MPIRUN": wrong})
 
         assert refused.returncode == 2
         assert "each process would run alone" in refused.stderr

@@ -32,9 +32,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pinsweep(
-    tree: Path, tmp_path_factory: pytest.TempPathFactory, starter_of: Callable[..., Any]
-) -> Pinsweep:
+def pinsweep(tree: Path, tmp_path_factory: pytest.TempPathFactory, starter_of: Callable[..., Any]) -> Pinsweep:
     home = str(tmp_path_factory.mktemp("home"))
     folders = [str(tree / "bin"), os.environ["PATH"]]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # of compiled kernels

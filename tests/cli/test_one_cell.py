@@ -88,15 +88,11 @@ def test_other_cpus_are_refused_or_begin_a_cell_of_their_own(pinsweep: Cli, tmp_
         assert said.returncode == 2
         assert f"CPU {CPUS[0]}" in said.stderr
         assert "--as-new" in said.stderr
-    assert anew.returncode == goes_on.returncode == back.returncode == 0, (
-        anew.stderr + goes_on.stderr + back.stderr
-    )
+    assert anew.returncode == goes_on.returncode == back.returncode == 0, anew.stderr + goes_on.stderr + back.stderr
     assert "3 ok" in anew.stderr
     assert "nothing to do, 3 done before" in goes_on.stderr
     assert "1 ok, 2 done before" in back.stderr
-    groups = rows(
-        tmp_path / "r.db", "SELECT point_id, count(*), count(DISTINCT placement) FROM run GROUP BY point_id"
-    )
+    groups = rows(tmp_path / "r.db", "SELECT point_id, count(*), count(DISTINCT placement) FROM run GROUP BY point_id")
     assert sorted(group[1:] for group in groups) == [(3, 1), (3, 1)]
     shown = pinsweep("show", "r.db").stdout
     assert f" CPU {CPUS[0]} " in shown
@@ -113,9 +109,7 @@ def test_what_began_anew_asks_for_no_more_runs_of_before(pinsweep: Cli, tmp_path
     assert pinsweep("run", "a.yaml", "-o", "r.db").returncode == 1  # x=2 fails
     before = tool.read_text()
     tool.write_text(f"{before}exit 0\n")
-    asked = (
-        "SELECT instr(options, 'as-new') > 0, json_extract(options, '$.x'), repeats FROM point ORDER BY 1, 2"
-    )
+    asked = "SELECT instr(options, 'as-new') > 0, json_extract(options, '$.x'), repeats FROM point ORDER BY 1, 2"
 
     assert pinsweep("run", "a.yaml", "-o", "r.db", "--as-new").returncode == 0
     then = rows(tmp_path / "r.db", asked)
@@ -129,9 +123,7 @@ def test_what_began_anew_asks_for_no_more_runs_of_before(pinsweep: Cli, tmp_path
 
 
 @TWO_CPUS
-def test_a_cell_without_a_place_is_of_the_cpus_that_it_was_free_to_run_on(
-    pinsweep: Cli, tmp_path: Path
-) -> None:
+def test_a_cell_without_a_place_is_of_the_cpus_that_it_was_free_to_run_on(pinsweep: Cli, tmp_path: Path) -> None:
     text = "schema: 1\ntool: command\nfixed: {command: nproc, metrics: {cpus: {regex: '([0-9]+)'}}}\nrepeats: %d\n"
     (tmp_path / "a.yaml").write_text(text % 1)
     assert pinsweep("run", "a.yaml", "-o", "r.db").returncode == 0
@@ -242,19 +234,12 @@ def test_whatever_was_edited_tells_the_cells_apart(
     metrics = called("export", "a.db", "--openmetrics").stdout
 
     lines = [
-        re.split(r" +(?:⚠ +)?[\d.]+ m?s\b", line)[0]
-        for line in shown.splitlines()
-        if re.search(r"\d m?s\b", line)
+        re.split(r" +(?:⚠ +)?[\d.]+ m?s\b", line)[0] for line in shown.splitlines() if re.search(r"\d m?s\b", line)
     ]
     assert len(set(lines)) == len(lines) == 2, shown
     assert all(any(line.split() == word.split() for line in lines) for word in told), shown
-    assert (
-        len({json.dumps({**row, "point_id": 0, "run_id": 0, "session": 0, "value": 0}) for row in exported})
-        == 2
-    )
-    samples = [
-        line.rpartition(" ")[0] for line in metrics.splitlines() if line.startswith("pinsweep_command_reply")
-    ]
+    assert len({json.dumps({**row, "point_id": 0, "run_id": 0, "session": 0, "value": 0}) for row in exported}) == 2
+    samples = [line.rpartition(" ")[0] for line in metrics.splitlines() if line.startswith("pinsweep_command_reply")]
     assert len(set(samples)) == len(samples) == 2, metrics
 
 

@@ -102,9 +102,7 @@ def test_it_is_refused_before_anything_is_read(called: Cli, here: Path) -> None:
         assert "it would be replaced" in called(*words.split(), "b.db").stderr, words
 
 
-@pytest.mark.parametrize(
-    "words", ["report a.db -o e.yaml", "export a.db -o e.yaml", "compare a.db b.db -o e.yml"]
-)
+@pytest.mark.parametrize("words", ["report a.db -o e.yaml", "export a.db -o e.yaml", "compare a.db b.db -o e.yml"])
 def test_no_experiment_is_replaced(called: Cli, here: Path, words: str) -> None:
     experiment = here / words.split()[-1]
     experiment.write_text("schema: 1\n")
@@ -212,9 +210,7 @@ def test_a_link_keeps_to_its_target(called: Cli, here: Path) -> None:
         ("run echo.yaml -o new.db --events ndjson --events-to p", "p"),
     ],
 )
-def test_nothing_is_written_through_another_users_link(
-    called: Cli, here: Path, words: str, planted: str
-) -> None:
+def test_nothing_is_written_through_another_users_link(called: Cli, here: Path, words: str, planted: str) -> None:
     (here / "precious").write_text("precious")
     for target in ("precious", "new"):
         (here / planted).symlink_to(here / target)
@@ -342,9 +338,7 @@ def test_a_refusal_names_the_option_that_the_command_has(called: Cli) -> None:
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    ("name", "value", "status"), [("MEMORY", "16M", 1), ("CPU", "never", 2), ("MEMORY", "0", 2)]
-)
+@pytest.mark.parametrize(("name", "value", "status"), [("MEMORY", "16M", 1), ("CPU", "never", 2), ("MEMORY", "0", 2)])
 def test_a_file_beyond_a_limit_is_refused(
     called: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: str, status: int
 ) -> None:

@@ -55,12 +55,8 @@ def cells(path: Path) -> list[tuple[str, int]]:
         return [(cells[r.point_id].describe(), r.repeat) for r in result.runs()]
 
 
-def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(
-    pinsweep: Cli, logs: Path, tmp_path: Path
-) -> None:
-    done = pinsweep(
-        "parse", "logs", "-o", "old.db", "--axis", "node=(n[0-9]+)", "--axis", "repeat=run([0-9]+)"
-    )
+def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    done = pinsweep("parse", "logs", "-o", "old.db", "--axis", "node=(n[0-9]+)", "--axis", "repeat=run([0-9]+)")
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -78,9 +74,7 @@ def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(
     assert "node" in table.stdout.split("\n")[0].split(",")
 
 
-def test_texts_that_tell_the_same_are_never_taken_for_repeats(
-    pinsweep: Cli, logs: Path, tmp_path: Path
-) -> None:
+def test_texts_that_tell_the_same_are_never_taken_for_repeats(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
     done = pinsweep("parse", "logs", "-o", "old.db")
 
     assert '--axis "repeat=run([0-9]+)"' in done.stderr
@@ -113,15 +107,11 @@ def test_each_part_of_a_text_has_the_repeats_of_its_own(called: Cli, tmp_path: P
     """The parts of run1.txt and of run2.txt were cells of one run each."""
     line = "-" * 61 + "\n"
     for n in (1, 2):
-        (tmp_path / f"run{n}.txt").write_text(
-            "".join(line + stream(1, rate + n) + line for rate in (900, 950))
-        )
+        (tmp_path / f"run{n}.txt").write_text("".join(line + stream(1, rate + n) + line for rate in (900, 950)))
 
     called("parse", "run1.txt", "run2.txt", "-o", "a.db", "--axis", "repeat=run([0-9]+)")
 
-    assert sorted(cells(tmp_path / "a.db")) == [
-        (f"source=part {k} threads=1", n) for k in (1, 2) for n in (1, 2)
-    ]
+    assert sorted(cells(tmp_path / "a.db")) == [(f"source=part {k} threads=1", n) for k in (1, 2) for n in (1, 2)]
 
 
 def test_the_same_bytes_from_two_nodes_are_two_runs(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
@@ -230,9 +220,7 @@ def test_command_lines_that_differ_are_where_the_note_says(pinsweep: Cli, tmp_pa
 
     said = pinsweep("parse", "a.txt", "b.txt", "-o", "s.db").stderr
 
-    (words,) = re.findall(
-        r"Their command lines differ: `pinsweep (show) RESULT RUN` prints that of a run", said
-    )
+    (words,) = re.findall(r"Their command lines differ: `pinsweep (show) RESULT RUN` prints that of a run", said)
     assert "numactl -N 1" in pinsweep(words, "s.db", "2").stdout
 
 
@@ -610,12 +598,8 @@ def test_the_outputs_of_two_tools_in_one_text_are_both_taken(pinsweep: Cli, tmp_
     assert len(cells(tmp_path / "both.db")) == 2
 
 
-def test_what_is_said_of_the_tables_of_a_report_is_not_said_of_the_outputs_in_it(
-    pinsweep: Cli, tmp_path: Path
-) -> None:
-    (tmp_path / "report.txt").write_text(
-        f"# Memory\n{stream(2, 9000.0)}\n# Disk\n\niodepth  IOPS\n1  5000\n4  9000\n"
-    )
+def test_what_is_said_of_the_tables_of_a_report_is_not_said_of_the_outputs_in_it(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text(f"# Memory\n{stream(2, 9000.0)}\n# Disk\n\niodepth  IOPS\n1  5000\n4  9000\n")
 
     done = pinsweep(
         "parse", "report.txt", "--tool", "fio", "--columns", "iodepth, iops", "--set", "rw=randread",

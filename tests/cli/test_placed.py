@@ -103,9 +103,7 @@ def test_a_cgroup_that_takes_the_cpus_away_is_caught(
     assert f"it may run on PUs {CPUS[-1]}, requested {CPUS[0]}" in reason
 
 
-def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(
-    pinsweep: Cli, tmp_path: Path
-) -> None:
+def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(pinsweep: Cli, tmp_path: Path) -> None:
     """It has been seen in its place by then, and is not looked at again while it measures."""
     write(tmp_path, f"sh -c 'sleep 1; taskset -pc {CPUS[-1]} $$ >&2; sleep 0.2; echo found 1'")
 
@@ -117,9 +115,7 @@ def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(
 
 
 @pytest.mark.slow
-def test_where_it_is_allowed_a_misplaced_run_is_kept_as_such_and_fails_nothing(
-    pinsweep: Cli, tmp_path: Path
-) -> None:
+def test_where_it_is_allowed_a_misplaced_run_is_kept_as_such_and_fails_nothing(pinsweep: Cli, tmp_path: Path) -> None:
     write(tmp_path, REPINS)
 
     done = pinsweep("run", "e.yaml", "-o", "e.db", "--allow-misplaced")
@@ -214,18 +210,12 @@ def test_nothing_is_opened_or_written_from_the_proof_to_the_tool_s_end(tmp_path:
     assert done.returncode == 0, done.stderr
 
     lines = trace.read_text().splitlines()
-    sleeps = [
-        (i, line.split()[0])
-        for i, line in enumerate(lines)
-        if 'execve("' in line and '["sleep", "2"]' in line
-    ]
+    sleeps = [(i, line.split()[0]) for i, line in enumerate(lines) if 'execve("' in line and '["sleep", "2"]' in line]
     sleeps = [(i, pid) for i, pid in sleeps if "ENOENT" not in lines[i]]
     assert len(sleeps) == 2
     for begun, pid in sleeps:
         ended = next(i for i, line in enumerate(lines) if i > begun and re.match(rf"{pid} +exit_group", line))
-        tool = {pid} | {line.split()[0] for line in lines[:ended] if "execve(" in line} - {
-            lines[0].split()[0]
-        }
+        tool = {pid} | {line.split()[0] for line in lines[:ended] if "execve(" in line} - {lines[0].split()[0]}
         ours = [line for line in lines[begun:ended] if line.split()[0] not in tool]
         assert not [line for line in ours if 'openat(AT_FDCWD, "/proc",' in line]
         proof = max((i for i, line in enumerate(ours) if "/proc/" in line), default=-1)

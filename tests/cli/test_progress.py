@@ -131,9 +131,7 @@ def test_what_goes_on_is_said_where_it_takes_long(
     assert shown.endswith("\r\x1b[K") if silent_s == 0 else not shown
 
 
-def test_what_goes_on_is_not_said_in_a_pipe(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_goes_on_is_not_said_in_a_pipe(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_SILENT_S", 0.0)
     with progress.doing("judging") as watched:
         assert list(watched([1, 2])) == [1, 2]

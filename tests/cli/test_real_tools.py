@@ -99,9 +99,7 @@ repeats: 1
         assert hashlib.sha256(thesis.read_bytes()).hexdigest() == before
         assert not (tmp_path / "f.db").exists()
 
-    def test_reading_a_file_of_the_users_is_fine_and_leaves_it_alone(
-        self, pinsweep: Cli, tmp_path: Path
-    ) -> None:
+    def test_reading_a_file_of_the_users_is_fine_and_leaves_it_alone(self, pinsweep: Cli, tmp_path: Path) -> None:
         thesis = tmp_path / "thesis"
         thesis.write_bytes(os.urandom(4 << 20))
         before = thesis.read_bytes()
@@ -136,9 +134,7 @@ repeats: 1
         assert "iodepth" in done.stderr
         assert not (tmp_path / "f.db").exists()
 
-    def test_a_value_that_fio_refuses_is_a_failed_run_with_its_words(
-        self, pinsweep: Cli, tmp_path: Path
-    ) -> None:
+    def test_a_value_that_fio_refuses_is_a_failed_run_with_its_words(self, pinsweep: Cli, tmp_path: Path) -> None:
         (tmp_path / "f.yaml").write_text(self.TEXT.replace("bs: 4k", "bs: 4k, verify: nosuchsum"))
 
         done = pinsweep("run", "f.yaml", "-o", "f.db")
@@ -150,10 +146,7 @@ repeats: 1
         "folder",
         [
             "vic;backup",
-            *(
-                pytest.param(name, marks=pytest.mark.slow)
-                for name in ("vic#3", "a:b", "with blank", "new\nline")
-            ),
+            *(pytest.param(name, marks=pytest.mark.slow) for name in ("vic#3", "a:b", "with blank", "new\nline")),
         ],
     )
     def test_no_name_of_a_folder_leads_fio_astray(self, pinsweep: Cli, tmp_path: Path, folder: str) -> None:
@@ -167,9 +160,7 @@ repeats: 1
 
         assert done.returncode == 0, done.stderr
         assert victim.read_bytes() == b"years of work"
-        assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(
-            ["f.db", "vic", "vic;x.yaml", folder]
-        )
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(["f.db", "vic", "vic;x.yaml", folder])
 
     def test_verifying_writes_nothing_where_pinsweep_was_started(self, pinsweep: Cli, tmp_path: Path) -> None:
         (tmp_path / "f.yaml").write_text(
@@ -179,9 +170,7 @@ repeats: 1
         assert pinsweep("run", "f.yaml", "-o", "f.db").returncode == 0
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["f.db", "f.yaml"]
 
-    def test_a_full_file_system_is_a_failed_run_and_the_sweep_goes_on(
-        self, pinsweep: Cli, tmp_path: Path
-    ) -> None:
+    def test_a_full_file_system_is_a_failed_run_and_the_sweep_goes_on(self, pinsweep: Cli, tmp_path: Path) -> None:
         """A sweep whose scratch does not fit, and one that needs none, in one file."""
         text = """\
 schema: 1
@@ -197,9 +186,7 @@ sweeps:
 
         assert "large" in done.stderr
         assert "needs 900 TiB of scratch space" in done.stderr
-        assert rows(tmp_path / "f.db", "SELECT sweep, status FROM run JOIN point USING (point_id)") == [
-            ("none", "ok")
-        ]
+        assert rows(tmp_path / "f.db", "SELECT sweep, status FROM run JOIN point USING (point_id)") == [("none", "ok")]
 
 
 @needs_numactl
@@ -214,9 +201,7 @@ class TestKernels:
         for run_id, placement in rows(tmp_path / "s.db", "SELECT run_id, placement FROM run"):
             asked = json.loads(placement)["groups"][0]["cpus"]
             printed = next(
-                line
-                for line in stdout(tmp_path / "s.db", run_id).decode().splitlines()
-                if line.startswith("# cpus:")
+                line for line in stdout(tmp_path / "s.db", run_id).decode().splitlines() if line.startswith("# cpus:")
             )
             assert sorted(map(int, printed.removeprefix("# cpus:").split(","))) == asked
 
@@ -231,9 +216,7 @@ class TestKernels:
             "echo 'Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)'\n"
         )
         real.chmod(0o755)
-        (tmp_path / "s.yaml").write_text(
-            "schema: 1\ntitle: s\ntool: stream\nmatrix: {threads: [1]}\nrepeats: 1\n"
-        )
+        (tmp_path / "s.yaml").write_text("schema: 1\ntitle: s\ntool: stream\nmatrix: {threads: [1]}\nrepeats: 1\n")
 
         done = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(real)})
 
@@ -254,9 +237,7 @@ repeats: 1
 
         done = pinsweep("run", "m.yaml", "-o", "m.db", env={"PINSWEEP_MLC": "kernel"})
         parsed = json.loads(
-            pinsweep(
-                "parse", "mlc", "-", "--format", "json", input=stdout(tmp_path / "m.db", 1).decode()
-            ).stdout
+            pinsweep("parse", "mlc", "-", "--format", "json", input=stdout(tmp_path / "m.db", 1).decode()).stdout
         )
 
         assert done.returncode == 0, done.stderr
@@ -272,13 +253,9 @@ repeats: 1
         fake = tmp_path / "mlc"
         fake.write_text("#!/bin/sh\nexit 1\n")
         fake.chmod(0o755)
-        (tmp_path / "m.yaml").write_text(
-            "schema: 1\ntitle: m\ntool: mlc\nfixed: {mode: idle_latency}\nrepeats: 1\n"
-        )
+        (tmp_path / "m.yaml").write_text("schema: 1\ntitle: m\ntool: mlc\nfixed: {mode: idle_latency}\nrepeats: 1\n")
 
-        plan = json.loads(
-            pinsweep("plan", "m.yaml", "--format", "json", env={"PINSWEEP_MLC": str(fake)}).stdout
-        )
+        plan = json.loads(pinsweep("plan", "m.yaml", "--format", "json", env={"PINSWEEP_MLC": str(fake)}).stdout)
 
         assert plan["runs"][0]["argv"][-1].startswith("-")
         assert bool(plan["runs"][0]["notes"]) == (os.geteuid() != 0)
@@ -352,13 +329,9 @@ repeats: 1
         assert "PingPong" in done.stderr
 
     @pytest.mark.slow
-    def test_a_timeout_ends_the_ranks_too(
-        self, pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
-    ) -> None:
+    def test_a_timeout_ends_the_ranks_too(self, pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
         (tmp_path / "p.yaml").write_text(
-            self.TEXT.replace(
-                '"0:4", iter: 100', '"22:22", iter: "1000000,1000000000", iter_policy: "off", time: 600'
-            )
+            self.TEXT.replace('"0:4", iter: 100', '"22:22", iter: "1000000,1000000000", iter_policy: "off", time: 600')
             + "timeout: 2\n"
         )
 
@@ -388,9 +361,7 @@ sweeps:
     (tmp_path / "a.yaml").write_text(text)
     script = pinsweep("plan", "a.yaml", "--format", "shell")
 
-    done = subprocess.run(
-        ["sh", "-s"], input=script.stdout, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["sh", "-s"], input=script.stdout, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert "Triad:" in done.stdout

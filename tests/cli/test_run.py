@@ -283,12 +283,8 @@ def test_failed_runs_are_started_again_only_on_request(pinsweep: Cli, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_timeout_ends_the_tool_and_is_a_status(
-    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
-) -> None:
-    (tmp_path / "echo.yaml").write_text(
-        ECHO.replace("0.05", "60").replace("repeats: 3", "repeats: 1\ntimeout: 0.3")
-    )
+def test_a_timeout_ends_the_tool_and_is_a_status(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "60").replace("repeats: 3", "repeats: 1\ntimeout: 0.3"))
 
     done = pinsweep("run", "echo.yaml", "-o", "echo.db")
 
@@ -422,9 +418,7 @@ def test_a_sweep_does_not_go_on_beside_what_cannot_be_ended(tmp_path: Path, home
 
 
 @pytest.mark.slow
-def test_kill_9_twenty_times_then_resume(
-    pinsweep: Cli, start: Start, tmp_path: Path, home: Mapping[str, str]
-) -> None:
+def test_kill_9_twenty_times_then_resume(pinsweep: Cli, start: Start, tmp_path: Path, home: Mapping[str, str]) -> None:
     """One good run per cell and repeat at the end, whatever the moments were. After each of them: no run that was announced
     is lost, the file is sound, no process is left, and no scratch folder but one that was just made: a kill in the instant
     between that and the fork of the watchdog leaves it empty, and the next run takes it."""
@@ -516,9 +510,7 @@ def test_a_refused_run_leaves_nothing_behind(pinsweep: Cli, tmp_path: Path) -> N
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_where_no_cell_can_run_no_file_is_left_and_the_reasons_are_said(
-    pinsweep: Cli, tmp_path: Path
-) -> None:
+def test_where_no_cell_can_run_no_file_is_left_and_the_reasons_are_said(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(ECHO.replace("n: [1, 2, 3, 4]", "n: [1]\n  place: [core 4095]"))
 
     told = pinsweep("run", "s.yaml", "-o", "s.db")
@@ -547,9 +539,7 @@ def test_a_creation_that_was_cut_goes_on_with_the_same_command(
 
 
 @pytest.mark.slow
-def test_a_file_that_is_deleted_under_a_run_is_named(
-    start: Start, tmp_path: Path, home: Mapping[str, str]
-) -> None:
+def test_a_file_that_is_deleted_under_a_run_is_named(start: Start, tmp_path: Path, home: Mapping[str, str]) -> None:
     (tmp_path / "echo.yaml").write_text(gated(1))
     process = start("run", "echo.yaml", "-o", "echo.db")
     until(lambda: begun(tmp_path) == 2)

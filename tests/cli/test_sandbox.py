@@ -44,9 +44,7 @@ def without(
 
 @needs_seccomp
 @pytest.mark.parametrize("number", [errno.ENOSYS, pytest.param(errno.EPERM, marks=pytest.mark.slow)])
-def test_a_sweep_runs_on_an_old_kernel(
-    refuse: Path, tmp_path: Path, home: Mapping[str, str], number: int
-) -> None:
+def test_a_sweep_runs_on_an_old_kernel(refuse: Path, tmp_path: Path, home: Mapping[str, str], number: int) -> None:
     (tmp_path / "e.yaml").write_text(FEW.replace("NUMBER", "2").replace("WAIT", "true"))
 
     done = without(refuse, number, ["memfd_create", "pidfd_open"], "run", "e.yaml", "-o", "r.db", cwd=tmp_path, home=home)  # fmt: skip
@@ -77,9 +75,7 @@ def test_a_plan_does_without_binding_where_there_is_one_node(
 
 @needs_seccomp
 @pytest.mark.slow
-def test_doctor_says_that_memory_cannot_be_bound(
-    refuse: Path, tmp_path: Path, home: Mapping[str, str]
-) -> None:
+def test_doctor_says_that_memory_cannot_be_bound(refuse: Path, tmp_path: Path, home: Mapping[str, str]) -> None:
     done = without(refuse, errno.EPERM, POLICY, "doctor", "--format", "json", cwd=tmp_path, home=home)
 
     (numactl,) = [part for part in json.loads(done.stdout)["programs"] if part["name"] == "numactl"]

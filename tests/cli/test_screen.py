@@ -159,9 +159,7 @@ COMMAND_LINE = re.compile(r"^ +(?:[A-Z_]+=\S+ )*\S*/?(?:numactl|[\w.-]+) .*--|^p
 @pytest.mark.slow
 @pytest.mark.parametrize("words", BESIDE, ids=lambda words: "-".join(words[:2]))
 @pytest.mark.parametrize("width", WIDTHS)
-def test_what_is_said_beside_an_answer_fits_too(
-    pinsweep: Cli, files: Path, words: list[str], width: int
-) -> None:
+def test_what_is_said_beside_an_answer_fits_too(pinsweep: Cli, files: Path, words: list[str], width: int) -> None:
     """The last line of `audit` was 62 characters long at 60, the sum of `plan` 74: both stand on stderr."""
     path = f"{files / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = pinsweep(*words, cwd=files, terminal=True, env={"COLUMNS": str(width), "PATH": path, **COLOURED})
@@ -178,9 +176,7 @@ def test_doctor_keeps_to_the_width_and_to_no_colour(pinsweep: Cli, made: Path) -
     assert SGR.search(shown)
     lines = SGR.sub("", shown).splitlines()
     tools = lines.index("Tools"), lines.index("Noise")  # paths are whole, to be copied
-    words = [
-        word for line in (*lines[: tools[0]], *lines[tools[1] :]) for word in line.split() if len(line) > 60
-    ]
+    words = [word for line in (*lines[: tools[0]], *lines[tools[1] :]) for word in line.split() if len(line) > 60]
     assert not words or max(map(len, words)) > 50
     for bare in ({"NO_COLOR": "1", **COLOURED}, {"TERM": "dumb"}):
         assert not SGR.search(ask(pinsweep, made, ["doctor"], COLUMNS="60", **bare))

@@ -93,9 +93,7 @@ def _started(*words: str, at: Path) -> tuple[str, set[str]]:
         "except SystemExit as end: assert not end.code, end.code\n"
         "print(*sys.modules, sep='\\n', file=open('modules', 'w'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False, cwd=at
-    )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False, cwd=at)
     assert done.returncode == 0, done.stderr
     return done.stdout, set((at / "modules").read_text().split())
 
@@ -111,9 +109,7 @@ def test_the_help_of_every_command_ends_in_an_example(pinsweep: Cli, command: st
 @pytest.mark.parametrize("tool", [*tool_names(), "fio-iodepth"])
 def test_what_init_prints_can_be_planned(pinsweep: Cli, tmp_path: Path, tool: str) -> None:
     made = pinsweep("init", tool, "-o", "mine.yaml")
-    plan = pinsweep(
-        "plan", "mine.yaml", "--format", "json", "--topology", "pack:2 numa:1 l3:1(size=8MB) core:4 pu:2"
-    )
+    plan = pinsweep("plan", "mine.yaml", "--format", "json", "--topology", "pack:2 numa:1 l3:1(size=8MB) core:4 pu:2")
 
     assert made.returncode == 0, made.stderr
     assert plan.returncode == 0, plan.stderr
@@ -176,9 +172,7 @@ def test_mistakes_get_a_sentence_and_exit_status_2(pinsweep: Cli, tmp_path: Path
         ("report x.db -o", "option '-o' requires an argument", "`--help` says more"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_command_line_is_told_as_others_are(
-    words: str, says: str, hint: str, called: Cli
-) -> None:
+def test_a_mistake_in_the_command_line_is_told_as_others_are(words: str, says: str, hint: str, called: Cli) -> None:
     done = called(*words.split())
 
     assert (done.returncode, done.stdout) == (2, "")

@@ -87,9 +87,9 @@ def test_variables_of_python_are_named_where_they_break_it(
     )  # fmt: skip
 
     assert done.returncode == status, done.stderr
-    assert [
-        line.split(":")[1].strip() for line in done.stderr.splitlines() if line.startswith("error: ")
-    ] == (list(variables) if status else [])
+    assert [line.split(":")[1].strip() for line in done.stderr.splitlines() if line.startswith("error: ")] == (
+        list(variables) if status else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,7 @@ def test_in_an_empty_environment_a_sweep_runs_and_is_reported(folder: Path, runt
     """As under cron and worse: no HOME, no PATH, no TERM, no locale."""
     env = {"PINSWEEP_RUNTIME_DIR": str(runtime), "PINSWEEP_NO_WARM_UP": "1", "PINSWEEP_ALLOW_DISTURBED": "1", "LANG": "C"}  # fmt: skip
     for words in (["run", "e.yaml", "-o", "r.db"], ["report", "r.db", "-o", "r.html"]):
-        done = subprocess.run(
-            [*PINSWEEP, *words], cwd=folder, env=env, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*PINSWEEP, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
     assert ok(folder / "r.db") == 2

@@ -323,9 +323,7 @@ def test_disturbed_runs_are_counted_unless_they_are_allowed(
     assert rows(called("status", "acc").stdout) == ["done n[1-2] 4 of 4" + ("" if words else " 2")]
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"), [("r.db", "pinsweep show r.db"), (".", "-o DIR/"), ("none", "-o DIR/")]
-)
+@pytest.mark.parametrize(("name", "hint"), [("r.db", "pinsweep show r.db"), (".", "-o DIR/"), ("none", "-o DIR/")])
 def test_a_place_without_a_sweep_is_a_mistake(name: str, hint: str, called: Cli, tmp_path: Path) -> None:
     (tmp_path / "r.db").touch()
 

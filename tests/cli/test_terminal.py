@@ -23,9 +23,7 @@ C1_AND_BIDI = "\x9b31m\x85\x90\x7f\u202e\u2066\u200f\u061c\u2028\u2029"
 PLANTED = f"\x1b]0;OWNED\x07\x1b[2J\x1b[35m\x08\r\v\f\x00{C1_AND_BIDI}x\n[FORGED]"
 """A window title, a cleared screen, a colour that pinsweep does not use, overstrikes, a line that looks like one of ours."""
 
-OURS = re.compile(
-    r"\x1b\[(?:(?:0|2|22|31|32|36|39|(?:1;)?(?:1|33|94|38;[\d;]+))?m|\?25[lh]|1A|2K|K)|\r(?=\n|\x1b)|\r$"
-)
+OURS = re.compile(r"\x1b\[(?:(?:0|2|22|31|32|36|39|(?:1;)?(?:1|33|94|38;[\d;]+))?m|\?25[lh]|1A|2K|K)|\r(?=\n|\x1b)|\r$")
 """Colours of messages and of the bar, how the bar is moved, line ends as a terminal makes them."""
 
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -69,12 +67,8 @@ def strange(tmp_path: Path) -> Iterator[Path]:
             [StoredCell(cell=cell, sweep_title=f"S{x}", repeats=1, experiment=f"ab{x}") for cell in cells],
             [Skipped(sweep=f"s{x}", cell={f"n{x}": f"9{x}"}, reason=f"no{x}")],
         )  # fmt: skip
-        for number, (cell, status) in enumerate(
-            zip(cells, ("ok", "failed", "disturbed", "misplaced"), strict=True)
-        ):
-            placement = Placement(
-                name=f"place{x}", groups=(Group(cpus=(0,), membind=(0,)),), relation=f"local{x}"
-            )
+        for number, (cell, status) in enumerate(zip(cells, ("ok", "failed", "disturbed", "misplaced"), strict=True)):
+            placement = Placement(name=f"place{x}", groups=(Group(cpus=(0,), membind=(0,)),), relation=f"local{x}")
             planned = PlannedRun(
                 sweep=cell.sweep, tool="command", cell=cell, repeat=1, argv=("echo",), env={}, placement=placement,
                 timeout_s=1, nominal_s=1, estimate_s=1, program="echo",
@@ -84,9 +78,7 @@ def strange(tmp_path: Path) -> Iterator[Path]:
                 argv=("echo", x), env={f"A{x}": f"b{x}"}, placement=placement, seen=None, program=f"echo{x}", order_index=number,
                 started_utc="2026-01-01T00:00:01+00:00", wall_s=0.5, exit_code=0, signal=None, usage={"user_s": 0.1}, session=session,
             )  # fmt: skip
-            result.add_run(
-                planned, record, {"stdout": f"{x}\nvalue 3\n{x}".encode(), "stderr": f"err{x}".encode()}
-            )
+            result.add_run(planned, record, {"stdout": f"{x}\nvalue 3\n{x}".encode(), "stderr": f"err{x}".encode()})
     return path
 
 

@@ -38,9 +38,7 @@ sweeps:
 """
 
 
-def planned(
-    *, numactl: str, unpinned: bool, refusal: str = "", machine: str = "pack:2 numa:1 core:2 pu:1"
-) -> Any:
+def planned(*, numactl: str, unpinned: bool, refusal: str = "", machine: str = "pack:2 numa:1 core:2 pu:1") -> Any:
     site = Site(
         topology=topology_from_synthetic(machine),
         memory_refusal=lambda: refusal,
@@ -48,9 +46,7 @@ def planned(
         unpinned=unpinned,
         scratch="/scratch",
     )
-    programs = {
-        tool: Program(name=tool, path=tool, stand_in=True) for tool in ("stream", "imb", "mlc", "poke", "fio")
-    }
+    programs = {tool: Program(name=tool, path=tool, stand_in=True) for tool in ("stream", "imb", "mlc", "poke", "fio")}
     return make_plan([parse_experiment(EVERY, "e.yaml")], Machine(site=site, programs=programs), seed=0)
 
 

@@ -70,9 +70,7 @@ class Cluster:
         return [str(self._scripts / "login"), *before, *env, *map(str, words)]
 
     def how(self, *, path: Sequence[Path] = (), cwd: Path | None = None, **_: Any) -> dict[str, Any]:
-        env = {
-            k: v for k, v in os.environ.items() if k != "PINSWEEP_RUNTIME_DIR"
-        }  # each node has a /run of its own
+        env = {k: v for k, v in os.environ.items() if k != "PINSWEEP_RUNTIME_DIR"}  # each node has a /run of its own
         env["PINSWEEP_HOME_EVERY_S"] = "0"
         env["PINSWEEP_SSH_CONFIG"] = str(self.folder / "etc/ssh_config")
         env["PATH"] = os.pathsep.join([*map(str, path), env["PATH"]])

@@ -205,9 +205,7 @@ def test_status_asks_the_controller_a_few_questions(cluster: Cluster, sweep: Sha
     def questions(of: SharedSweep) -> dict[str, int]:
         cluster.login("sdiag", "--reset")
         assert of.status().returncode == 3
-        counts = re.findall(
-            r"REQUEST_((?!STATS)\w+_INFO)(?:_SINGLE)?\s.*?count:(\d+)", cluster.login("sdiag").stdout
-        )
+        counts = re.findall(r"REQUEST_((?!STATS)\w+_INFO)(?:_SINGLE)?\s.*?count:(\d+)", cluster.login("sdiag").stdout)
         return {name: int(count) for name, count in counts}
 
     assert sweep.tool(passes=0).run(nodes="node[1-2]").returncode == 0
@@ -375,9 +373,7 @@ def test_behind_a_canary_with_a_broken_tool_no_job_runs(sweep: SharedSweep) -> N
     assert [row[1] for row in sweep.runs()] == [6] * 3
 
 
-def test_hosts_whose_jobs_squeue_has_forgotten_are_judged_by_the_folder(
-    cluster: Cluster, sweep: SharedSweep
-) -> None:
+def test_hosts_whose_jobs_squeue_has_forgotten_are_judged_by_the_folder(cluster: Cluster, sweep: SharedSweep) -> None:
     sweep.tool(passes=1, then="[ $(hostname) != node2 ] || exit 5")
     with cluster.configured("MinJobAge=5"):
         assert sweep.run().returncode == 0

@@ -90,9 +90,7 @@ def refused(typed_words: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if p.name not in MADE], ids=lambda p: str(p.relative_to(ROOT))
-)
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name not in MADE], ids=lambda p: str(p.relative_to(ROOT)))
 def test_each_command_line_is_one_that_pinsweep_takes(page: Path) -> None:
     wrong = {line: why for line in typed(page.read_text("utf-8")) if (why := refused(words(line)))}
 

@@ -21,9 +21,7 @@ _BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DOUBT = re.compile(r"⚠ [A-Z]\d+(?:, [A-Z]\d+)* *")
 _DOUBT_OF_ALL = re.compile(r"^⚠ doubtful: all numbers.*?(?=\n\n)\n", re.MULTILINE | re.DOTALL)
 _RANGE = re.compile(r"\[[\d.]+ to [^]]+\]")  # on a busy machine in the place of a ±
-_NUMBER = re.compile(
-    r"≈?±?<?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?"
-)
+_NUMBER = re.compile(r"≈?±?<?(?<![=\w])\d[\d.,]*(?: ?(?:%|ns|µs|ms|s|min|IOPS|kIOPS|[kMG]?B/s|[KMGT]i?B)(?!\w))?")
 _NUMBERS = rf"{_NUMBER.pattern}(?: {_NUMBER.pattern})*"  # "42 s" here, "1 min 31 s" there
 
 
@@ -110,9 +108,7 @@ def lacking(printed: Sequence[str], shown: Sequence[str]) -> str | None:
 
 
 def _fits(part: Sequence[re.Pattern[str]], lines: Sequence[str]) -> bool:
-    return len(part) <= len(lines) and all(
-        pattern.fullmatch(line) for pattern, line in zip(part, lines, strict=False)
-    )
+    return len(part) <= len(lines) and all(pattern.fullmatch(line) for pattern, line in zip(part, lines, strict=False))
 
 
 def _pattern(line: str) -> re.Pattern[str]:

@@ -57,12 +57,8 @@ def test_a_lost_a_changed_and_a_doubled_run_would_be_seen(faults: ModuleType, tm
     assert not sweep.found.problems
     with closing(sqlite3.connect(tmp_path / "r.db")) as db, db:
         db.execute("DELETE FROM run WHERE run_id = 1")
-        db.execute(
-            "UPDATE output SET zlib = ? WHERE run_id = 2 AND stream = 'stdout'", (zlib.compress(b"other"),)
-        )
-        db.execute(
-            "UPDATE run SET point_id = (SELECT point_id FROM run WHERE run_id = 4), repeat = 9 WHERE run_id = 3"
-        )
+        db.execute("UPDATE output SET zlib = ? WHERE run_id = 2 AND stream = 'stdout'", (zlib.compress(b"other"),))
+        db.execute("UPDATE run SET point_id = (SELECT point_id FROM run WHERE run_id = 4), repeat = 9 WHERE run_id = 3")
 
     sweep.check()
 

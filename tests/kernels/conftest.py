@@ -25,9 +25,7 @@ ARM_COMPILER = "aarch64-linux-gnu-gcc"
 ARM_EMULATOR = "qemu-aarch64"
 
 
-os.environ.setdefault(
-    "ASAN_OPTIONS", "detect_leaks=0"
-)  # what lives as long as the program is freed by its end
+os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # what lives as long as the program is freed by its end
 
 
 def runner(*command: str | Path) -> Kernel:

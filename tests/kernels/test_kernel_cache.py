@@ -112,9 +112,7 @@ def test_builds_at_the_same_time_all_find_a_whole_program(source: Path, tmp_path
 
 
 def test_interrupted_build_leaves_no_program(source: Path, tmp_path: Path) -> None:
-    endless = script(
-        tmp_path / "cc", f'[ "$1" = --version ] && exit; touch {tmp_path}/compiling; exec sleep 300'
-    )
+    endless = script(tmp_path / "cc", f'[ "$1" = --version ] && exit; touch {tmp_path}/compiling; exec sleep 300')
     code = (
         "from orchestrator.programs import kernels; from pathlib import Path; import sys; "
         "kernels.compile_cached(Path(sys.argv[1]), sys.argv[2], (), Path(sys.argv[3]))"
@@ -173,9 +171,7 @@ def test_without_a_compiler_what_was_compiled_for_this_cpu_is_taken(
         ("stream.c:3:1: error: unknown type name '_Atomic'", "gcc 9 or clang 11"),
     ],
 )
-def test_failed_compilation_says_what_is_missing(
-    source: Path, tmp_path: Path, message: str, package: str
-) -> None:
+def test_failed_compilation_says_what_is_missing(source: Path, tmp_path: Path, message: str, package: str) -> None:
     failing = script(tmp_path / "cc", f'echo "{message}" >&2; exit 1')
 
     with pytest.raises(UserError) as caught:

@@ -37,9 +37,7 @@ def test_memlat_refuses_what_does_not_load(mode: str) -> None:
     memlat = kernels.build("memlat")
     for name, (value, word) in MEMLAT.items():
         quick = ["-t0.002", *(["-b64k"] if mode != "c2c_latency" and name != "b" else [])]
-        done = subprocess.run(
-            [memlat, f"--{mode}", word, *quick], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([memlat, f"--{mode}", word, *quick], capture_output=True, text=True, check=False)
 
         refused = f"-{word[1]} has no effect" in done.stderr
         assert refused == bool(mlc.TOOL.problems({"mode": mode, name: value})), (name, done.stderr)
@@ -91,9 +89,7 @@ def test_whatever_loads_for_poke_runs(target: str, tmp_path: Path) -> None:
             assert "has no effect on" in done.stderr, name
             assert done.returncode == 2
             continue
-        command = poke.TOOL.command(
-            Cell(sweep="s", tool="poke", options=options, place=None), None, site, program
-        )
+        command = poke.TOOL.command(Cell(sweep="s", tool="poke", options=options, place=None), None, site, program)
         for file in command.scratch:
             path = Path(file.path)
             if file.folder:
@@ -156,9 +152,7 @@ def test_buffers_and_strides_of_mlc(options: dict[str, Any], wrong: list[str]) -
     assert [name for name, *_ in mlc.TOOL.problems({"mode": "loaded_latency", **options})] == wrong
 
 
-@pytest.mark.parametrize(
-    ("written", "given"), [(200000, "-b200000"), ("64m", "-b65536"), ("2g", "-b2097152")]
-)
+@pytest.mark.parametrize(("written", "given"), [(200000, "-b200000"), ("64m", "-b65536"), ("2g", "-b2097152")])
 def test_a_buffer_is_told_in_kib(written: Any, given: str) -> None:
     site = Site(topology=topology_from_synthetic("core:2 pu:1"), numactl="numactl", scratch="")
     cell = Cell(sweep="s", tool="mlc", options={"mode": "idle_latency", "b": written}, place=None)

@@ -32,15 +32,11 @@ def confine() -> None:
     buffer = ctypes.create_string_buffer(code)
     fprog = struct.pack("HxxxxxxP", len(program), ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(
-        22, 2, fprog, 0, 0
-    ):  # PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP, filter
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, fprog, 0, 0):  # PR_SET_NO_NEW_PRIVS; PR_SET_SECCOMP, filter
         raise OSError(ctypes.get_errno(), "prctl")
 
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() not in SYSCALLS, reason="no numbers of system calls for it"
-)
+pytestmark = pytest.mark.skipif(platform.machine() not in SYSCALLS, reason="no numbers of system calls for it")
 
 
 @pytest.fixture(autouse=True)

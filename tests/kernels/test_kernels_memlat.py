@@ -86,9 +86,7 @@ def test_loaded_latency_measures_the_delays_of_a_file_in_its_order(kernel: Kerne
         assert done.returncode == 0, done.stderr
         assert [row["delay"] for row in rows(done.stdout, "latency")] == [0, 20000, 300, 0]
         full, slow, some, again = (float(str(row["value"])) for row in rows(done.stdout, "bandwidth"))
-        if (
-            min(full, again) > 2 * slow and some > 2 * slow
-        ):  # a delay slows the load down, and each its own row
+        if min(full, again) > 2 * slow and some > 2 * slow:  # a delay slows the load down, and each its own row
             break
     else:
         pytest.fail(f"a delay of 20000 does not slow the load down most:\n{done.stdout}")
@@ -137,9 +135,7 @@ def test_matrices_have_a_row_per_node_with_cpus(kernel: Kernel) -> None:
     latency = kernel("memlat")("--latency_matrix", "-b8m", "-t0.05")
     bandwidth = with_load(kernel, "--bandwidth_matrix", "-b8m", "-W8")
 
-    assert (
-        "Measuring idle latencies for random access (in ns)...\n\t\tNuma node\nNuma node\t" in latency.stdout
-    )
+    assert "Measuring idle latencies for random access (in ns)...\n\t\tNuma node\nNuma node\t" in latency.stdout
     assert "Using 1:1 read-nontemporal write traffic type\n" in bandwidth.stdout
     for text, metric in ((latency.stdout, "latency"), (bandwidth.stdout, "bandwidth")):
         cells = rows(text, metric)
@@ -189,9 +185,7 @@ def test_huge_pages_are_used(kernel: Kernel) -> None:
     done = kernel("memlat")("--idle_latency", "-L", "-b64m", "-t0.05")
 
     assert done.returncode == 0, done.stderr
-    found = re.search(
-        r"; (\d+) of 64 MiB in huge pages; 64 MiB of lines are used,", done.stdout, re.MULTILINE
-    )
+    found = re.search(r"; (\d+) of 64 MiB in huge pages; 64 MiB of lines are used,", done.stdout, re.MULTILINE)
     assert found
     assert int(found[1]) >= 57
 

@@ -71,8 +71,7 @@ def test_a_memory_only_node_is_a_column_without_a_row(told: Path, metric: str) -
 def test_its_memory_is_where_the_chase_is(told: Path) -> None:
     """By the kernel's own count of the process's pages."""
     pages = [
-        sum(int(count) for count in re.findall(rf"\bN{node}=(\d+)", (told / "maps").read_text()))
-        for node in range(3)
+        sum(int(count) for count in re.findall(rf"\bN{node}=(\d+)", (told / "maps").read_text())) for node in range(3)
     ]
 
     assert pages[2] >= 64 << 8  # 64 MiB in pages of 4 KiB

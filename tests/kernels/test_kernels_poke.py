@@ -100,10 +100,7 @@ def test_places_and_figures_of_sizes(kernel: Kernel) -> None:
 
 def test_cost_of_writing_in_order_is_far_below_a_poke(kernel: Kernel) -> None:
     """The least of some: each is measured once, and beside others all takes longer, now and then."""
-    some = [
-        result(kernel("poke")("--target=memory", "--bytes=16M", "--count=1000", "--op=write"))
-        for _ in range(4)
-    ]
+    some = [result(kernel("poke")("--target=memory", "--bytes=16M", "--count=1000", "--op=write")) for _ in range(4)]
     first, again = (min(one[f"{name}_ns_per_byte"] for one in some) for name in ("first_touch", "sequential"))
 
     assert 0.001 < again < first
@@ -209,9 +206,7 @@ def test_many_files_are_written_read_and_removed(kernel: Kernel, tmp_path: Path)
     ],
 )
 def test_terminated_it_removes_its_files(tmp_path: Path, arguments: list[str]) -> None:
-    with subprocess.Popen(
-        [kernels.build("poke"), *arguments], cwd=tmp_path, stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([kernels.build("poke"), *arguments], cwd=tmp_path, stdout=subprocess.PIPE) as process:
         until(lambda: any(tmp_path.iterdir()))
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=PATIENCE_S)[0] == b""

@@ -45,14 +45,10 @@ def test_layout_is_streams_own_under_a_banner_that_is_not(kernel: Kernel, versio
     text = kernel("stream")("--array-size", "20000", "--ntimes", "3").stdout
     rule = "-" * 61
 
-    assert text.startswith(
-        f"{rule}\npinsweep stream {version} (STREAM-style; not the STREAM benchmark)\n{rule}\n"
-    )
+    assert text.startswith(f"{rule}\npinsweep stream {version} (STREAM-style; not the STREAM benchmark)\n{rule}\n")
     assert "$Revision" not in text
     assert "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy: " in text
-    assert re.search(
-        r"^Solution Validates: avg error less than 1\.000000e-13 on all three arrays$", text, re.M
-    )
+    assert re.search(r"^Solution Validates: avg error less than 1\.000000e-13 on all three arrays$", text, re.M)
     assert all(len(line) == 62 for line in text.splitlines() if ROW.match(line))
     assert text.endswith(f"{rule}\n")
 
@@ -177,8 +173,6 @@ def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
 @pytest.mark.slow
 def test_runs_on_arm(arm: Kernel, stores: str) -> None:
     for precision in ("double", "float"):
-        done = arm("stream")(
-            f"--stores={stores}", f"--precision={precision}", "--array-size=10007", "--ntimes=3"
-        )
+        done = arm("stream")(f"--stores={stores}", f"--precision={precision}", "--array-size=10007", "--ntimes=3")
         assert done.returncode == 0, done.stdout
         assert "Solution Validates" in done.stdout

@@ -85,9 +85,7 @@ def test_programs_really_take_turns(turns: ModuleType, tmp_path: Path) -> None:
     assert all(0 <= s.foreign <= 1 for s in samples)
 
 
-def test_a_program_that_fails_is_left_out_and_named(
-    turns: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_that_fails_is_left_out_and_named(turns: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     def side(name: str, command: str) -> Any:
         return turns.Side(name=name, argv=["sh", "-c", command], read=lambda *_: {"x": 1.0})
 

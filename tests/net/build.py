@@ -183,9 +183,7 @@ def history(folder: Path) -> None:
 
 def schema_1(folder: Path) -> None:
     """A file of the first release."""
-    (folder / "schema-1.db").write_bytes(
-        gzip.decompress((FIXTURES / "result_files/schema-1.db.gz").read_bytes())
-    )
+    (folder / "schema-1.db").write_bytes(gzip.decompress((FIXTURES / "result_files/schema-1.db.gz").read_bytes()))
 
 
 def troubled(folder: Path) -> None:

@@ -46,9 +46,7 @@ def boots(
     }
     with ThreadPoolExecutor(max_workers=2) as pool:
         yield {
-            name: pool.submit(_boot, vm, name, tmp_path_factory.mktemp(name))
-            for name in TOPOLOGIES
-            if name in needed
+            name: pool.submit(_boot, vm, name, tmp_path_factory.mktemp(name)) for name in TOPOLOGIES if name in needed
         }
 
 
@@ -66,9 +64,7 @@ def _numa_vm() -> Path:
         pytest.skip(f"numa-vm is not here: no {asked or 'shared/numa-vm'}")
     if not shutil.which("qemu-system-x86_64"):
         pytest.skip("QEMU is not installed (apt-get install qemu-system-x86)")
-    build = subprocess.run(
-        [vm / "build"], capture_output=True, text=True, timeout=BUILD_PATIENCE_S, check=False
-    )
+    build = subprocess.run([vm / "build"], capture_output=True, text=True, timeout=BUILD_PATIENCE_S, check=False)
     cache = Path(os.environ.get("NUMA_VM_CACHE") or _user_cache() / "numa-vm")
     if build.returncode and not (cache / "rootfs.ext4").exists():
         pytest.skip(f"numa-vm's image cannot be built: {(build.stderr.strip() or '?').splitlines()[-1]}")

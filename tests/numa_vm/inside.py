@@ -161,9 +161,7 @@ def plans() -> Facts:
 def pingpong(places: str) -> Facts:
     if not Path("/opt/venv/bin/IMB-MPI1").exists():
         return {}
-    text = (
-        f'tool: imb\nfixed: {{benchmark: PingPong, msglog: "0:4", iter: 10}}\nmatrix: {{place: {places}}}\n'
-    )
+    text = f'tool: imb\nfixed: {{benchmark: PingPong, msglog: "0:4", iter: 10}}\nmatrix: {{place: {places}}}\n'
     with watching("IMB-MPI1") as ranks:
         facts = sweep("pingpong", text, PINSWEEP_IMB="/opt/venv/bin/IMB-MPI1")
     return {**facts, "ranks": ranks}

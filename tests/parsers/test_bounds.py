@@ -45,9 +45,7 @@ def test_a_curve_of_more_rows_than_its_figures_may_be_is_not_begun() -> None:
         ("likwid_bench", "LIKWID MICRO BENCHMARK\nMByte/s:\t\t1.50"),
     ],
 )
-def test_a_text_of_nothing_but_headings_has_an_end(
-    tool: str, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_of_nothing_but_headings_has_an_end(tool: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_bounds, "MOST_PARTS", 1000)
     get_parser(tool).parse(f"{line}\n" * 1000)
 
@@ -102,8 +100,6 @@ def test_comments_are_looked_through_in_no_more_memory_than_the_text() -> None:
     ids=["matrix", "transfers", "cpus", "flags", "tables"],
 )  # fmt: skip
 @pytest.mark.slow
-def test_a_line_again_and_again_takes_no_longer_each_time(
-    tool: str, head: str, line: str, count: int
-) -> None:
+def test_a_line_again_and_again_takes_no_longer_each_time(tool: str, head: str, line: str, count: int) -> None:
     """Where it did, these took minutes."""
     get_parser(tool).parse(head + line * count)

@@ -35,9 +35,7 @@ def test_every_match_is_a_row_in_base_units() -> None:
 
 
 def test_the_group_named_value_wins() -> None:
-    assert rows("copy 4 us", t={"regex": r"(\w+) (?P<value>\d+) us", "unit": "us"}) == [
-        (0, "t", "ns", 4000.0)
-    ]
+    assert rows("copy 4 us", t={"regex": r"(\w+) (?P<value>\d+) us", "unit": "us"}) == [(0, "t", "ns", 4000.0)]
 
 
 def test_a_unit_without_a_base_unit_stays() -> None:
@@ -46,17 +44,13 @@ def test_a_unit_without_a_base_unit_stays() -> None:
 
 
 def test_metrics_of_a_context() -> None:
-    metric = command.metrics_of({"metrics": {"bw": {"regex": "(x)", "unit": "GiB/s", "better": "higher"}}})[
-        "bw"
-    ]
+    metric = command.metrics_of({"metrics": {"bw": {"regex": "(x)", "unit": "GiB/s", "better": "higher"}}})["bw"]
 
     assert (metric.unit, metric.better, metric.text) == ("B/s", "higher", "bw")
 
 
 def test_json_paths() -> None:
-    text = json.dumps(
-        {"jobs": [{"read": {"99.00": 5}}, {"read": {"99.00": 7, "n": "2.5"}}], "ok": True, "none": None}
-    )
+    text = json.dumps({"jobs": [{"read": {"99.00": 5}}, {"read": {"99.00": 7, "n": "2.5"}}], "ok": True, "none": None})
 
     assert [r[-1] for r in rows(text, p={"json": 'jobs[*].read["99.00"]', "unit": "us"})] == [5000.0, 7000.0]
     assert [r[-1] for r in rows(text, p={"json": "jobs[-1].read.n"})] == [2.5], "a number in quotes is one"
@@ -240,9 +234,7 @@ def test_each_number_of_many_is_looked_at_once() -> None:
     """A look at all of them for each took half an hour."""
     text = "".join(f"v {i}.5\n" for i in range(200_000))
 
-    found = get_parser("command").parse(
-        text, {"metrics": {"n": {"regex": "v (?P<value>[0-9.]+)", "unit": "1"}}}
-    )
+    found = get_parser("command").parse(text, {"metrics": {"n": {"regex": "v (?P<value>[0-9.]+)", "unit": "1"}}})
 
     assert len(found.measurements.rows) == 200_000
 

@@ -70,6 +70,4 @@ def test_figures_that_a_person_read_off_an_output_are_in_its_rows(row: dict[str,
     for word in row["expected"].split():
         for figure in re.findall(r"(?<![\w.])\d+\.\d+(?=/|:|ns|MBps|$)", word.partition("=")[2]):
             expected, step = float(figure), 0.5 * 10.0 ** -len(figure.partition(".")[2])
-            assert not expected or any(abs(v / unit - expected) <= step for v in values for unit in UNITS), (
-                word
-            )
+            assert not expected or any(abs(v / unit - expected) <= step for v in values for unit in UNITS), word

@@ -101,9 +101,7 @@ def test_disabled_latency_is_said() -> None:
 
 
 def test_a_minimum_that_never_was_one_is_no_number() -> None:
-    parsed = fio.parse(
-        report({"jobname": "a", "error": 0, "read": direction(bw_min=2**64 - 1, bw_max=9, bw_mean=5.0)})
-    )
+    parsed = fio.parse(report({"jobname": "a", "error": 0, "read": direction(bw_min=2**64 - 1, bw_max=9, bw_mean=5.0)}))
 
     assert values(parsed, metric="bandwidth", statistic="min") == []
     assert value(parsed, metric="bandwidth", statistic="max") == 9 * 1024
@@ -118,9 +116,7 @@ def test_one_sample_has_no_deviation() -> None:
 
 
 def test_a_failed_job_and_an_idle_one_are_flagged() -> None:
-    parsed = fio.parse(
-        report({"jobname": "bad", "error": 28, "read": {}}, {"jobname": "idle", "error": 0, "read": {}})
-    )
+    parsed = fio.parse(report({"jobname": "bad", "error": 28, "read": {}}, {"jobname": "idle", "error": 0, "read": {}}))
 
     assert parsed.measurements.rows == ()
     assert [flag.text for flag in parsed.flags] == [
@@ -293,9 +289,7 @@ def test_priorities_are_directions_of_their_own() -> None:
 # --- JSON in bad company --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "nan", ["-nan", "NaN", "Infinity"]
-)  # of fio, and of a program that wrote its JSON again
+@pytest.mark.parametrize("nan", ["-nan", "NaN", "Infinity"])  # of fio, and of a program that wrote its JSON again
 def test_nan_in_json_is_a_missing_number(nan: str) -> None:
     text = report({"jobname": "a", "error": 0, "usr_cpu": "NAN", "sys_cpu": 1.5, "read": direction()})
     parsed = fio.parse("noise {\n" + text.replace('"NAN"', nan) + "fio: done\n")
@@ -306,17 +300,13 @@ def test_nan_in_json_is_a_missing_number(nan: str) -> None:
 
 
 def test_paths_of_windows_and_tabs_that_fio_did_not_escape() -> None:
-    text = report({"jobname": "a", "error": 0, "desc": "PATH", "read": direction()}).replace(
-        "PATH", "C:\\data\tx"
-    )
+    text = report({"jobname": "a", "error": 0, "desc": "PATH", "read": direction()}).replace("PATH", "C:\\data\tx")
 
     assert value(fio.parse(text), metric="iops", statistic="total") == 1000.0
 
 
 def test_a_truncated_document_gives_its_complete_jobs() -> None:
-    text = report(
-        *({"jobname": n, "error": 0, "read": direction()} for n in "abc"), **{"global options": {"bs": "4k"}}
-    )
+    text = report(*({"jobname": n, "error": 0, "read": direction()} for n in "abc"), **{"global options": {"bs": "4k"}})
     parsed = fio.parse(text[: text.index('"jobname": "c"') + 200])
 
     assert [r["name"] for r in records(parsed, "jobs")] == ["a", "b"]
@@ -330,9 +320,7 @@ def test_reports_sorted_by_another_program() -> None:
     text = json.dumps(json.loads(report({"jobname": "a", "error": 0, "read": direction()})), sort_keys=True)
 
     assert value(fio.parse(text), metric="iops", statistic="total") == 1000.0
-    assert (
-        value(fio.parse('{"host": "n1", "result": ' + text + "}"), metric="iops", statistic="total") == 1000.0
-    )
+    assert value(fio.parse('{"host": "n1", "result": ' + text + "}"), metric="iops", statistic="total") == 1000.0
 
 
 def test_repeats_are_not_taken_for_reports_of_one_run() -> None:
@@ -489,9 +477,7 @@ def test_terse_line_that_is_too_short() -> None:
 
 def test_kb_base_1000_labels_what_it_does_not_divide() -> None:
     """fio 3.33 --kb_base=1000 --rate=2m: 1960 KiB/s under the label kB/s, as `BW=2005kB/s (1958KiB/s)` shows."""
-    text = fixture("normal_randrw").replace(
-        "BW=44.8MiB/s (47.0MB/s)(89.6MiB/", "BW=2005kB/s (1958KiB/s)(2007kB/"
-    )
+    text = fixture("normal_randrw").replace("BW=44.8MiB/s (47.0MB/s)(89.6MiB/", "BW=2005kB/s (1958KiB/s)(2007kB/")
     text = text.replace("bw (  KiB/s): min=42136", "bw (   kB/s): min= 1960")
     parsed = fio.parse(text)
 
@@ -506,17 +492,11 @@ LINE = "  read: IOPS=226, BW=226MiB/s (238MB/s)(1024MiB/4521msec)\n"
 
 def rates(line: str, block: str = "", count: int = 0) -> tuple[float, float]:
     """Return IOPS and bandwidth of a text with one line of figures."""
-    head = (
-        f"j: (g=0): rw=read, bs=(R) {block}-{block}, (W) 4096B-4096B, ioengine=psync, iodepth=1\n"
-        if block
-        else ""
-    )
+    head = f"j: (g=0): rw=read, bs=(R) {block}-{block}, (W) 4096B-4096B, ioengine=psync, iodepth=1\n" if block else ""
     job = "\nj: (groupid=0, jobs=1): err= 0: pid=1: Mon Jan  1 00:00:00 2024\n"
     issued = f"     issued rwts: total={count},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n" if count else ""
     parsed = fio.parse(f"{head}fio-3.33\n{job}{line}{issued}")
-    return value(parsed, metric="iops", statistic="total"), value(
-        parsed, metric="bandwidth", statistic="total"
-    )
+    return value(parsed, metric="iops", statistic="total"), value(parsed, metric="bandwidth", statistic="total")
 
 
 @pytest.mark.parametrize(

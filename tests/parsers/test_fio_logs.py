@@ -52,9 +52,7 @@ def test_several_files_with_blank_lines_and_carriage_returns_between_are_told_ap
 
 
 def test_windows_of_the_largest_are_told_from_means() -> None:
-    found = rows(
-        fio.parse(text("==> x_clat.1.log <==\n200, 5, 0, 0, 0\n", log_avg_msec="200", log_max_value="1"))
-    )
+    found = rows(fio.parse(text("==> x_clat.1.log <==\n200, 5, 0, 0, 0\n", log_avg_msec="200", log_max_value="1")))
 
     assert found[0]["statistic"] == "max"
 

@@ -35,9 +35,7 @@ def test_every_parser_keeps_the_contract(name: str) -> None:
     assert parser.VERSION >= 1
     assert len(set(parser.LABELS)) == len(parser.LABELS)
     assert not {"metric", "unit", "value"} & set(parser.LABELS)
-    assert all(
-        metric.text and metric.better in ("higher", "lower", "neither") for metric in parser.METRICS.values()
-    )
+    assert all(metric.text and metric.better in ("higher", "lower", "neither") for metric in parser.METRICS.values())
     assert not parser.recognise("")
     for text in ("", "hello\n", "\x00\x01", "1 2 3\n" * 50):
         with pytest.raises(ParseError):

@@ -200,9 +200,7 @@ def test_a_run_that_failed_says_so(line: str, flag: str, after: str) -> None:
 
         assert parsed.has(flag)
         assert values(parsed, metric="time", message_size=8) == [200.0]
-    assert not imb.parse(f"{line}\n" + table("  8 1000 0.20 40.00", head=head)).has(flag), (
-        "it is of something before"
-    )
+    assert not imb.parse(f"{line}\n" + table("  8 1000 0.20 40.00", head=head)).has(flag), "it is of something before"
 
 
 def test_names_that_imb_does_not_know() -> None:
@@ -226,9 +224,7 @@ def test_names_that_an_old_imb_does_not_know() -> None:
 
 def refused(rows: str) -> Flag:
     """Return the only flag of a table in which these rows stand for sizes that were not run."""
-    (flag,) = imb.parse(
-        table("  1 1000 0.20 5.00", *rows.split("\n"), END, head=TITLE.format("2021.11"))
-    ).flags
+    (flag,) = imb.parse(table("  1 1000 0.20 5.00", *rows.split("\n"), END, head=TITLE.format("2021.11"))).flags
     return flag
 
 
@@ -291,9 +287,7 @@ def test_the_tail_that_a_modified_imb_prints() -> None:
 
 def test_columns_that_only_some_builds_print() -> None:
     columns = "#bytes #rep.s t[usec] Mbytes/sec defects new[W]"
-    parsed = imb.parse(
-        table("  8 1000 1.00 8.00 0.00 3.00", END, head=TITLE.format("2021.11"), columns=columns)
-    )
+    parsed = imb.parse(table("  8 1000 1.00 8.00 0.00 3.00", END, head=TITLE.format("2021.11"), columns=columns))
 
     assert value(parsed, metric="bandwidth") == 8e6
     assert value(parsed, metric="defects") == 0
@@ -301,9 +295,9 @@ def test_columns_that_only_some_builds_print() -> None:
 
 
 def test_the_mt_part_is_younger_than_the_old_megabyte() -> None:
-    text = table(
-        "  8 1000 1.00 8.39 100", columns="#bytes #repetitions t_avg[usec] Mbytes/sec Msg/sec"
-    ).replace("PingPong", "UniBandMT")
+    text = table("  8 1000 1.00 8.39 100", columns="#bytes #repetitions t_avg[usec] Mbytes/sec Msg/sec").replace(
+        "PingPong", "UniBandMT"
+    )
 
     assert value(imb.parse(text), metric="bandwidth") == 8.39e6
 

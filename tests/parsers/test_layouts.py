@@ -85,9 +85,7 @@ def test_an_array_size_with_grouped_thousands_is_not_cut_at_the_comma() -> None:
 
 
 def test_a_column_that_stream_does_not_have_is_one_column() -> None:
-    head, *rows = (
-        line for line in STREAM.split("\n") if line[:5] in ("Funct", "Copy:", "Scale", "Add: ", "Triad")
-    )
+    head, *rows = (line for line in STREAM.split("\n") if line[:5] in ("Funct", "Copy:", "Scale", "Add: ", "Triad"))
     more = STREAM
     for line in rows:
         more = more.replace(line, f"{line}     0.000123")
@@ -141,10 +139,7 @@ FIO = (FIXTURES / "fio/normal_randrw.out").read_text()
 
 def test_decimal_commas_of_fio_are_read() -> None:
     lines = FIO.split("\n")
-    comma = [
-        line if "total=" in line or "(g=" in line or line.startswith("fio-") else _comma(line)
-        for line in lines
-    ]
+    comma = [line if "total=" in line or "(g=" in line or line.startswith("fio-") else _comma(line) for line in lines]
     assert comma != lines
 
     assert parse("\n".join(comma), "fio").measurements == parse(FIO, "fio").measurements

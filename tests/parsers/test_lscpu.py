@@ -145,9 +145,7 @@ def test_offline_cpus_have_no_place() -> None:
 
 
 def test_several_cpu_types_have_no_common_model() -> None:
-    little = (
-        "  Model name:  A510\n    Thread(s) per core:  1\n    Core(s) per socket:  4\n    Socket(s):  1\n"
-    )
+    little = "  Model name:  A510\n    Thread(s) per core:  1\n    Core(s) per socket:  4\n    Socket(s):  1\n"
     parsed = lscpu.parse(f"Architecture:  aarch64\nCPU(s):  8\n{little}{little.replace('A510', 'X3')}")
 
     assert parsed.facts == {"architecture": "aarch64", "cpus": 8, "threads_per_core": 1}

@@ -69,15 +69,11 @@ def test_numbers_that_share_their_series_are_the_rows_that_they_stand_for() -> N
     columns = ("size", "op", "metric", "unit", "value")
     rows = ((1, "get", "time", "ns", 2.0), (2, None, "time", "ns", 3.0))
     series = (Series("time", "ns", {"size": 1, "op": "get"}), Series("time", "ns", {"size": 2}))
-    shared, plain = (
-        Table(columns=columns, rows=r) for r in (Numbered(columns[:2], series, [2.0, 3.0]), rows)
-    )
+    shared, plain = (Table(columns=columns, rows=r) for r in (Numbered(columns[:2], series, [2.0, 3.0]), rows))
 
     assert shared == plain
     assert shared.rows[1] == rows[1]
-    assert [*Parsed(tables={"measurements": shared}).measured()] == [
-        *Parsed(tables={"measurements": plain}).measured()
-    ]
+    assert [*Parsed(tables={"measurements": shared}).measured()] == [*Parsed(tables={"measurements": plain}).measured()]
 
 
 def test_what_is_worked_out_of_a_text_is_held_until_many_others_are_read(

@@ -165,9 +165,7 @@ def test_a_delay_may_stand_there_twice() -> None:
 
 def test_runs_keep_their_labels_and_command_lines_apart() -> None:
     one = LOADED.format(options="-W6", traffic="")
-    text = (
-        f"==== Run 1 ====\n{one}\n==== Run 2 ====\n{one.replace('-W6', '-W7 -X').replace('166.18', '200.00')}"
-    )
+    text = f"==== Run 1 ====\n{one}\n==== Run 2 ====\n{one.replace('-W6', '-W7 -X').replace('166.18', '200.00')}"
     parsed = mlc.parse(text)
     first, second = parsed.tables["runs"].records()
 
@@ -361,18 +359,14 @@ def test_random_access_is_said_of_a_latency_alone(mode: str) -> None:
         "peak_injection_bandwidth": "ALL Reads        :\t52000.1\n",
         "idle_latency": "Each iteration took 187.3 core clocks (\t81.5\tns)\n",
     }
-    parsed = mlc.parse(
-        f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --{mode} -r\n\n{body[mode]}"
-    )
+    parsed = mlc.parse(f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --{mode} -r\n\n{body[mode]}")
 
     assert parsed.measurements.rows
     assert parsed.facts["access"] == "random"
     assert parsed.has("random_access") == (mode == "idle_latency")
 
 
-@pytest.mark.parametrize(
-    ("word", "flag"), [("inf", "non_finite"), ("-nan", "non_finite"), ("0.00", "not_measured")]
-)
+@pytest.mark.parametrize(("word", "flag"), [("inf", "non_finite"), ("-nan", "non_finite"), ("0.00", "not_measured")])
 def test_what_is_no_figure_is_a_missing_row_and_a_flag(word: str, flag: str) -> None:
     parsed = mlc.parse(LOADED.format(options="-W6", traffic="").replace("177.85", word))
 
@@ -388,9 +382,7 @@ def test_a_damaged_line_is_said_and_its_neighbours_are_kept() -> None:
     assert "unread" in flags(parsed)
 
 
-OTHER_TABLE = (
-    "Storage, measured with fio\n1\t4k\t512M\t8\t20\t68822\t74167\t72613.5\t99.41\t93.3\n2 31.5 40.2 7.5\n"
-)
+OTHER_TABLE = "Storage, measured with fio\n1\t4k\t512M\t8\t20\t68822\t74167\t72613.5\t99.41\t93.3\n2 31.5 40.2 7.5\n"
 
 
 def test_what_looks_like_figures_below_a_whole_table_and_prose_is_none_of_its_rows() -> None:
@@ -516,12 +508,8 @@ def test_a_matrix_between_caches_has_a_row_for_each_of_its_columns() -> None:
 
 def matrix(nodes: int, *, command: str | None, rows: int) -> str:
     """A latency matrix over NUMA nodes, its first rows."""
-    head = "Intel(R) Memory Latency Checker - v3.9\n" + (
-        f"Command line parameters: {command} \n" if command else ""
-    )
-    lines = [
-        f"{i:8d}" + "".join(f"\t{80.0 + 9 * abs(i - j):7.1f}" for j in range(nodes)) for i in range(rows)
-    ]
+    head = "Intel(R) Memory Latency Checker - v3.9\n" + (f"Command line parameters: {command} \n" if command else "")
+    lines = [f"{i:8d}" + "".join(f"\t{80.0 + 9 * abs(i - j):7.1f}" for j in range(nodes)) for i in range(rows)]
     names = "".join(f"\t{i:6d}" for i in range(nodes))
     return f"{head}\nMeasuring idle latencies (in ns)...\n\t\tNuma node\nNuma node{names}\t\n" + "".join(
         f"{line}\t\n" for line in lines

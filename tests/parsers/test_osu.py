@@ -78,8 +78,7 @@ def test_full_columns_and_tails() -> None:
     parsed = osu.parse(FULL)
 
     found = {
-        s: value(parsed, message_size=8, metric="latency", statistic=s)
-        for s in ("mean", "min", "max", "p50", "p99")
+        s: value(parsed, message_size=8, metric="latency", statistic=s) for s in ("mean", "min", "max", "p50", "p99")
     }
     assert found == {"mean": 1400.0, "min": 1250.0, "max": 1550.0, "p50": 1330.0, "p99": 2500.0}
     assert value(parsed, message_size=8, metric="iterations") == 1000
@@ -118,9 +117,7 @@ def test_init_and_atomics() -> None:
 
 
 def test_a_run_that_mpi_aborts_says_so() -> None:
-    assert osu.parse(LATENCY + "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n").has(
-        "aborted"
-    )
+    assert osu.parse(LATENCY + "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n").has("aborted")
 
 
 def test_lines_of_others_are_left_out() -> None:

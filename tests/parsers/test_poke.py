@@ -48,11 +48,7 @@ def test_histogram_holds_every_sample_and_every_quantile(case: Path) -> None:
 
     assert parsed.tables["histogram"].columns == ("target", "op", "low", "high", "count")
     for op in {str(bucket["op"]) for bucket in buckets}:
-        mine = [
-            (float(b["low"] or 0), float(b["high"] or 0), int(b["count"] or 0))
-            for b in buckets
-            if b["op"] == op
-        ]
+        mine = [(float(b["low"] or 0), float(b["high"] or 0), int(b["count"] or 0)) for b in buckets if b["op"] == op]
         count = sum(n for _, _, n in mine)
         assert count == parsed.facts["count"]
         for row in parsed.measurements.records():

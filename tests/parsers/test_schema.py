@@ -15,9 +15,7 @@ FIO = ROOT / "tests" / "fixtures" / "fio" / "jsonplus_randrw.out"
 def test_the_page_says_what_the_parsers_give() -> None:
     module = program("scripts/schema_doc.py")
 
-    assert module.PAGE.read_text(encoding="utf-8") == module.page(), (
-        "python scripts/schema_doc.py writes it anew"
-    )
+    assert module.PAGE.read_text(encoding="utf-8") == module.page(), "python scripts/schema_doc.py writes it anew"
 
 
 def test_the_lines_of_the_page_read_what_is_written(

@@ -85,9 +85,7 @@ read: (groupid=0, jobs=1): err= 0: pid=8540: Tue Apr 5 18:48:09 2022
         ("     issued rwts: total=81\n", "total_ios", {}),
     ],
 )  # fmt: skip
-def test_a_figure_that_may_be_cut_in_the_middle_is_left_out(
-    line: str, metric: str, kept: dict[str, float]
-) -> None:
+def test_a_figure_that_may_be_cut_in_the_middle_is_left_out(line: str, metric: str, kept: dict[str, float]) -> None:
     parsed = parse(CUT + line, "fio")
 
     found = {row.get("statistic"): row.value for row in parsed.measured() if row.metric == metric}
@@ -127,19 +125,14 @@ def test_fio_in_a_mail() -> None:
     assert parse(mail, "fio").tables == whole.tables
     assert parse(f"Hello,\nit was:\n{mail}\nBye =\n", "fio").tables == whole.tables
     assert parse(head.format("quoted-printable") + mail, "fio").tables == whole.tables
-    assert (
-        parse(head.format("base64") + base64.encodebytes(text.encode()).decode(), "fio").tables
-        == whole.tables
-    )
+    assert parse(head.format("base64") + base64.encodebytes(text.encode()).decode(), "fio").tables == whole.tables
     terse = (FIXTURES / "fio/terse_v5.out").read_text()
     assert parse(quopri.encodestring(terse.encode()).decode(), "fio").tables == parse(terse, "fio").tables
 
 
 def test_a_plain_part_beside_an_encoded_one_keeps_its_figures() -> None:
     """`iops=51944` looks encoded: 51 is Q."""
-    text = (
-        f"Content-Transfer-Encoding: quoted-printable\n\nmin=3D1\n--b0\nContent-Type: text/plain\n\n{OLD_FIO}"
-    )
+    text = f"Content-Transfer-Encoding: quoted-printable\n\nmin=3D1\n--b0\nContent-Type: text/plain\n\n{OLD_FIO}"
 
     assert values(parse(text, "fio"), direction="read", metric="iops") == [51944]
 

@@ -60,9 +60,7 @@ Single STREAM Copy GB/s 24.745057
 Single STREAM Triad GB/s 25.653133
 End of SingleSTREAM section.
 """
-HPCC_SUMMARY = (
-    "STREAM_VectorSize=83333\nSTREAM_Threads=1\nStarSTREAM_Copy=20.5602\nSingleSTREAM_Triad=25.6531\n"
-)
+HPCC_SUMMARY = "STREAM_VectorSize=83333\nSTREAM_Threads=1\nStarSTREAM_Copy=20.5602\nSingleSTREAM_Triad=25.6531\n"
 
 
 def values(parsed: Parsed, metric: str = "bandwidth", **labels: Scalar) -> list[Scalar]:
@@ -253,9 +251,7 @@ def test_ranks_that_printed_into_each_other_are_taken_apart(tag: str) -> None:
 
 
 def test_a_variant_keeps_its_own_kernels() -> None:
-    parsed = stream.parse(
-        HEAD + ROWS + "Write:          30000.0     0.018347     0.011094     0.040936\n" + RULE
-    )
+    parsed = stream.parse(HEAD + ROWS + "Write:          30000.0     0.018347     0.011094     0.040936\n" + RULE)
     assert values(parsed, kernel="write") == [30000.0e6]
 
 

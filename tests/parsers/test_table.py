@@ -41,13 +41,13 @@ def test_a_pasted_table_gives_the_tools_own_rows() -> None:
 
 
 def test_rows_of_one_cell_keep_their_order_and_their_label() -> None:
-    text = "Inject Delay\tlatency (ns)\tBandwidth\n00000\t204.11\t17783.5\n00002\t203.71\t17836.0\n\n20000 59.32\t1187.2\n"
+    text = (
+        "Inject Delay\tlatency (ns)\tBandwidth\n00000\t204.11\t17783.5\n00002\t203.71\t17836.0\n\n20000 59.32\t1187.2\n"
+    )
     spec = "delay, latency[ns], bandwidth[MB/s]"
 
     (cell,) = table.cells(text, table.read_columns(spec, "mlc"))
-    rows = table.parse(
-        text, {"tool": "mlc", "columns": spec, "labels": {"traffic": "read"}}
-    ).measurements.records()
+    rows = table.parse(text, {"tool": "mlc", "columns": spec, "labels": {"traffic": "read"}}).measurements.records()
 
     assert cell.rows == (0, 1, 2)  # a blank between two of the cells of the last, tabs elsewhere
     assert [(r["row"], r["delay"], r["value"]) for r in rows if r["metric"] == "latency"] == [
@@ -59,9 +59,7 @@ def test_rows_of_one_cell_keep_their_order_and_their_label() -> None:
 def test_directions_statistics_and_units() -> None:
     spec = "iodepth, direction=write:iops, direction=write:lat[us], direction=read:iops.min, disk_util[%]"
 
-    (row, *_) = table.parse("1 25119 34.48 58587 99.38", {"tool": "fio", "columns": spec}).measurements.rows[
-        :1
-    ]
+    (row, *_) = table.parse("1 25119 34.48 58587 99.38", {"tool": "fio", "columns": spec}).measurements.rows[:1]
     rows = table.parse("1 25119 34.48 58587 99.38", {"tool": "fio", "columns": spec}).measurements.records()
 
     assert row[-1] == 25119
@@ -96,17 +94,12 @@ def test_no_row_is_an_error_that_says_what_was_looked_for() -> None:
         table.parse("one two\n", {"tool": "stream", "columns": STREAM})
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 512), st.floats(1, 1e6)), min_size=1, max_size=20, unique_by=lambda r: r[0]
-    )
-)
+@given(st.lists(st.tuples(st.integers(1, 512), st.floats(1, 1e6)), min_size=1, max_size=20, unique_by=lambda r: r[0]))
 def test_any_way_of_setting_a_table_says_the_same(rows: list[tuple[int, float]]) -> None:
     spec = "threads, bandwidth[MB/s]"
     columns = table.read_columns(spec, "stream")
     texts = [
-        "\n".join(between.join((str(n), f"{v:.1f}")) for n, v in rows)
-        for between in ("\t", "  ", " ", " | ", "\t|\t")
+        "\n".join(between.join((str(n), f"{v:.1f}")) for n, v in rows) for between in ("\t", "  ", " ", " | ", "\t|\t")
     ]
 
     found = [table.parse(text, {"tool": "stream", "columns": spec}).measurements.rows for text in texts]

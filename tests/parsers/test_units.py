@@ -35,9 +35,7 @@ def test_bytes_are_exact(size: int) -> None:
     assert size_bytes(str(size)) == size_bytes(f"{size}B") == size
 
 
-@given(
-    st.integers(0, 2**22), st.integers(0, 999), st.sampled_from(["k", "kB", "M", "MB", "G", "GB", "T", "TB"])
-)
+@given(st.integers(0, 2**22), st.integers(0, 999), st.sampled_from(["k", "kB", "M", "MB", "G", "GB", "T", "TB"]))
 def test_a_decimal_fraction_of_a_unit_is_exact_or_refused(whole: int, thousandths: int, suffix: str) -> None:
     unit = (1000 if suffix.endswith("B") else 1024) ** (" kMGT".index(suffix[0]))
     exact = (whole + Fraction(thousandths, 1000)) * unit

@@ -32,18 +32,14 @@ from parsers.text import decode
 from tests.laws import dealt
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-TEXTS = {
-    f"{path.parent.name}/{path.stem}": decode(path.read_bytes()) for path in sorted(FIXTURES.glob("*/*.out"))
-}
+TEXTS = {f"{path.parent.name}/{path.stem}": decode(path.read_bytes()) for path in sorted(FIXTURES.glob("*/*.out"))}
 WHOLE = {name: get_parser(name.partition("/")[0]).parse(text, {}) for name, text in TEXTS.items()}
 
 Variant = Callable[[str], str]
 
 
 def each(change: Callable[[int, str], str]) -> Variant:
-    return lambda text: "".join(
-        change(i, line) + "\n" for i, line in enumerate(text.rstrip("\n").split("\n"))
-    )
+    return lambda text: "".join(change(i, line) + "\n" for i, line in enumerate(text.rstrip("\n").split("\n")))
 
 
 def before(prefix: str) -> Variant:
@@ -137,9 +133,7 @@ def cannot_be_told(name: str, variant: str) -> bool:
     were counted."""
     single = TEXTS[name].rstrip("\n").count("\n") < 2
     return (
-        single
-        and variant
-        in {*PREFIXED, "JSON list", "JSON string", "ansible", "docker's log", "a script's comment"}
+        single and variant in {*PREFIXED, "JSON list", "JSON string", "ansible", "docker's log", "a script's comment"}
     ) or ("\r" in TEXTS[name] and variant in COUNTED)
 
 
@@ -269,9 +263,7 @@ ROW = re.compile(r"\s*(?:\w+:)?\s*[\d.]+\s+[\d.]+")
 HEAD = re.compile(r"\s*#bytes|# Size|\s*Inject|\s*Function")
 
 
-def some(
-    change: Callable[[str, Random], str], share: float, only: re.Pattern[str] = re.compile(r".*\S")
-) -> Edit:
+def some(change: Callable[[str, Random], str], share: float, only: re.Pattern[str] = re.compile(r".*\S")) -> Edit:
     """Change this share of the lines, of those that `only` matches."""
     return lambda text, random: "".join(
         (change(line, random) if only.match(line) and random.random() < share else line) + "\n"
@@ -353,6 +345,4 @@ def test_a_paste_that_ends_in_a_figure_gives_no_other_figure(name: str) -> None:
         for at in range(figure.start() + 1, figure.end()):
             line = text[:at].rpartition("\n")[2]
             with contextlib.suppress(ParseError):
-                assert (
-                    re.search(r"\bminf=\d+$", line) or as_a_line_tells(parse(text[:at] + "\n", {})) <= whole
-                ), line
+                assert re.search(r"\bminf=\d+$", line) or as_a_line_tells(parse(text[:at] + "\n", {})) <= whole, line

@@ -63,9 +63,7 @@ class _Compiled(jinja2.BytecodeCache):
 @pytest.fixture(scope="session", autouse=True)
 def _templates_are_compiled_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            jinja2, "Environment", functools.partial(jinja2.Environment, bytecode_cache=_Compiled())
-        )
+        patch.setattr(jinja2, "Environment", functools.partial(jinja2.Environment, bytecode_cache=_Compiled()))
         yield
 
 
@@ -206,9 +204,7 @@ class Maker:
 
 def mlc_text(rows: Iterable[tuple[int, float, float]], *, traffic: str = "", stride: int = 64) -> str:
     """MLC's loaded-latency output; rows of (delay, latency in ns, bandwidth in MB/s); traffic is -W's number, "" for reads."""
-    arguments = (
-        "--loaded_latency" + (f" -W{traffic}" if traffic else "") + (f" -l{stride}" if stride != 64 else "")
-    )
+    arguments = "--loaded_latency" + (f" -W{traffic}" if traffic else "") + (f" -l{stride}" if stride != 64 else "")
     lines = "".join(f" {delay:05d}\t{latency:6.2f}\t{rate:9.1f}\n" for delay, latency, rate in rows)
     said = "" if traffic else "Using Read-only traffic type\n"
     return (
@@ -263,9 +259,7 @@ def stream_text(triad: float, threads: int) -> str:
 
 def imb_text(times: Mapping[int, float]) -> str:
     """IMB 2019's PingPong table from size (B) → time (µs)."""
-    rows = "".join(
-        f"{size:13d} {1000:12d} {t:12.2f} {size / t if size else 0:12.2f}\n" for size, t in times.items()
-    )
+    rows = "".join(f"{size:13d} {1000:12d} {t:12.2f} {size / t if size else 0:12.2f}\n" for size, t in times.items())
     line = "#" + "-" * 51 + "\n"
     return (
         f"{line}#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part\n{line}# Date                  : Thu Jul  1 12:00:00 2021\n"
@@ -335,9 +329,7 @@ def fio_text(
     return json.dumps(document, indent=2) + "\n"
 
 
-def poke_text(
-    samples: Sequence[float], *, target: str = "memory", size: int = 2**30, op: str = "read"
-) -> str:
+def poke_text(samples: Sequence[float], *, target: str = "memory", size: int = 2**30, op: str = "read") -> str:
     """poke's document from samples in ns: log-linear buckets, 64 to a power of two."""
     counts: dict[int, int] = {}
     ordered = sorted(samples)
@@ -351,9 +343,7 @@ def poke_text(
     ]
     n = len(ordered)
     mean = sum(ordered) / n
-    quantiles = {
-        str(q): ordered[max(0, math.ceil(q * n) - 1)] for q in (0.5, 0.9, 0.99, 0.999) if n * (1 - q) >= 10
-    }
+    quantiles = {str(q): ordered[max(0, math.ceil(q * n) - 1)] for q in (0.5, 0.9, 0.99, 0.999) if n * (1 - q) >= 10}
     result = {
         "target": target, "op": op, "bytes": size, "block": 1, "count": n, "clock_backwards": 0, "mean_ns": mean,
         "sd_ns": math.sqrt(sum((v - mean) ** 2 for v in ordered) / n), "min_ns": ordered[0], "max_ns": ordered[-1], "quantiles_ns": quantiles,
@@ -361,9 +351,7 @@ def poke_text(
         "sequential_ns_per_byte": None, "first_touch_ns_per_byte": None,
     }  # fmt: skip
     timer = {"name": "rdtscp", "overhead_ns": 20.0, "resolution_ns": 0.5}
-    return (
-        json.dumps({"program": "pinsweep poke", "version": "0.1", "timer": timer, "results": [result]}) + "\n"
-    )
+    return json.dumps({"program": "pinsweep poke", "version": "0.1", "timer": timer, "results": [result]}) + "\n"
 
 
 # --- the seeds' figures ------------------------------------------------------------------------------------
@@ -393,9 +381,7 @@ def seed_text(number: str) -> str:
 def seed_mlc() -> dict[tuple[int, str], list[tuple[int, float, float]]]:
     """(stride, -W) → rows of (delay, ns, MB/s) from seed 004's ten tables."""
     tables: list[list[tuple[int, float, float]]] = []
-    for delay, latency, rate in re.findall(
-        r"^(\d{5})\s+([\d.]+)\s+([\d.]+)\s*$", seed_text("004"), re.MULTILINE
-    ):
+    for delay, latency, rate in re.findall(r"^(\d{5})\s+([\d.]+)\s+([\d.]+)\s*$", seed_text("004"), re.MULTILINE):
         if delay == "00000":
             tables.append([])
         tables[-1].append((int(delay), float(latency), float(rate)))
@@ -497,9 +483,7 @@ def seeds_built(seeds_result: Path) -> Page:
 @pytest.fixture(scope="session")
 def full_page(full_result: Path, of_all_workers: Path) -> str:
     """The page without its scripts."""
-    made = _made_once(
-        of_all_workers / "static.html", lambda path: render_report([full_result], path, static=True)
-    )
+    made = _made_once(of_all_workers / "static.html", lambda path: render_report([full_result], path, static=True))
     return made.read_text(encoding="utf-8")
 
 
@@ -621,10 +605,7 @@ def full(path: Path, *, host: str = "node07", repeats: int = 2) -> Path:
                         "randwrite": {"write": 1.0},
                         "randrw": {"read": 0.7, "write": 0.3},
                     }[rw]
-                    parts = {
-                        d: (iops * share, latency * (1.2 if d == "read" else 0.9))
-                        for d, share in shares.items()
-                    }
+                    parts = {d: (iops * share, latency * (1.2 if d == "read" else 0.9)) for d, share in shares.items()}
                     options = {
                         "rw": rw,
                         "bs": bs,

@@ -15,9 +15,7 @@ from tests.reports import conftest as make
 def stream(path: Path, rates: Mapping[int, float]) -> Path:
     maker = make.Maker(path)
     for threads, rate in rates.items():
-        maker.add(
-            "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
-        )
+        maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
     return maker.write()
 
 
@@ -56,7 +54,5 @@ def test_numbers_without_a_direction_are_measured_on_request(tmp_path: Path) -> 
     maker.add("s", "command", {"command": "x", "metrics": metrics}, "rate 5\nerrors 2\n")
     results = load([maker.write()])
 
-    found = [
-        [*measure(results, undirected=undirected).tidy("command")["metric"]] for undirected in (False, True)
-    ]
+    found = [[*measure(results, undirected=undirected).tidy("command")["metric"]] for undirected in (False, True)]
     assert found == [["rate"], ["rate", "errors"]]

@@ -70,9 +70,7 @@ def test_cells_with_equal_labels_have_a_column_of_what_differs(make: Any, tmp_pa
     maker = make.Maker(tmp_path / "r.db")
     for place, size in (("local", 1), ("remote", 1), ("local", 2)):
         options = {"threads": 1, "array_size": size}
-        maker.add(
-            "s", "stream", options, make.stream_text(1e3, 1), axes=("threads",), place=place, relation=place
-        )
+        maker.add("s", "stream", options, make.stream_text(1e3, 1), axes=("threads",), place=place, relation=place)
 
     (table,) = tables(show.show_result(maker.write()))
 
@@ -85,9 +83,7 @@ def test_a_further_number_stands_beside_a_rate(make: Any, tmp_path: Path) -> Non
     for depth, latency in ((1, 90.0), (8, 400.0)):
         text = make.fio_text({"read": (1e4, latency)}, bs="4k", rw="randread", iodepth=depth)
         maker.add("f", "fio", {"rw": "randread", "bs": "4k", "iodepth": depth}, text, axes=("rw", "iodepth"))
-    maker.add(
-        "t", "poke", {"target": "memory", "bytes": 1000}, make.poke_text([200.0] * 19_900 + [900.0] * 100)
-    )
+    maker.add("t", "poke", {"target": "memory", "bytes": 1000}, make.poke_text([200.0] * 19_900 + [900.0] * 100))
 
     fio, tails = tables(show.show_result(maker.write()))
 
@@ -144,9 +140,7 @@ def test_sweeps_are_in_the_order_of_their_experiment(status: str, make: Any, tmp
     for name, own in (*((n, "") for n in "abc"), *((n, status) for n in "cba")):
         maker.add(name, "stream", {"threads": 2}, make.stream_text(2e4, 2), status=own)
 
-    assert [table.id for table in tables(show.show_result(maker.write())) if table.id != "missing"] == [
-        *"abc"
-    ]
+    assert [table.id for table in tables(show.show_result(maker.write())) if table.id != "missing"] == [*"abc"]
 
 
 def test_what_was_not_measured(make: Any, tmp_path: Path) -> None:

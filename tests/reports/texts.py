@@ -17,8 +17,7 @@ MACHINE = "pack:2 [numa] l3:2(size=32MiB) core:2 pu:2(indexes=core:pu)"
 def c2c_text(cpus: Sequence[int], latency: Callable[[int, int], float]) -> str:
     head = "".join(f"{cpu:6d}\t" for cpu in cpus)
     lines = "".join(
-        f"{a:8d}\t" + "".join("     -\t" if a == b else f"{latency(a, b):6.1f}\t" for b in cpus) + "\n"
-        for a in cpus
+        f"{a:8d}\t" + "".join("     -\t" if a == b else f"{latency(a, b):6.1f}\t" for b in cpus) + "\n" for a in cpus
     )
     return (
         "pinsweep memlat 0.2 (MLC-style; not Intel(R) Memory Latency Checker)\nCommand line parameters: --c2c_latency -a\n\n"
@@ -42,9 +41,7 @@ def two_nodes(make: Any, path: Path, dimms: str = "") -> Any:
     machine = topology_from_text(maker.topology)
     near, far = dict.fromkeys(core.numa_node for core in machine.cores)
     cpus = tuple(core.cpus[0] for core in machine.cores if core.numa_node == near)
-    maker.groups = {
-        place: (Group(cpus=cpus, membind=(node,)),) for place, node in (("local", near), ("remote", far))
-    }
+    maker.groups = {place: (Group(cpus=cpus, membind=(node,)),) for place, node in (("local", near), ("remote", far))}
     return maker
 
 

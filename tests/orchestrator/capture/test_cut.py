@@ -174,8 +174,7 @@ TYPED = {
     "imb": "numactl -N {} mpirun -np 2 IMB-MPI1 PingPong",
 }
 TWICE = {
-    tool: "".join(f"$ {TYPED[tool].format(n)}\n{side}" for n, side in enumerate(sides))
-    for tool, sides in SIDES.items()
+    tool: "".join(f"$ {TYPED[tool].format(n)}\n{side}" for n, side in enumerate(sides)) for tool, sides in SIDES.items()
 }
 
 
@@ -232,9 +231,7 @@ def test_each_run_of_a_text_is_a_cell_that_its_command_names(tmp_path: Path, too
     assert names == ["0", "1"]
 
 
-def interleaved(
-    first: str, second: str, before: str = "{}: ", names: tuple[str, str] = ("node1", "node2")
-) -> str:
+def interleaved(first: str, second: str, before: str = "{}: ", names: tuple[str, str] = ("node1", "node2")) -> str:
     """Return what two hosts print at once, line by line in turns."""
     pairs = itertools.zip_longest(*(text.rstrip("\n").split("\n") for text in (first, second)))
     return "".join(f"{before.format(name)}{line}\n" for pair in pairs for name, line in zip(names, pair, strict=True) if line is not None)  # fmt: skip
@@ -312,9 +309,7 @@ def test_a_run_without_figures_among_others_is_said(tmp_path: Path) -> None:
 def test_a_text_without_figures_says_what_its_tool_refused(tmp_path: Path) -> None:
     """IMB had no time for a single size: "was it cut off, or stopped?" was asked."""
     head = "# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n"
-    (tmp_path / "t.txt").write_text(
-        f"{head}0 time-out.; Time limit is over\n\n# All processes entering MPI_Finalize\n"
-    )
+    (tmp_path / "t.txt").write_text(f"{head}0 time-out.; Time limit is over\n\n# All processes entering MPI_Finalize\n")
     asked = intake.intake_options(None, (), (), "", "")
 
     kept = store((x for x in intake.read([str(tmp_path / "t.txt")], asked) if isinstance(x, intake.Captured)), tmp_path / "t.db", asked, version="test")  # fmt: skip

@@ -54,9 +54,7 @@ Iodepth\tBs\tIops avg\tLatency(usec)
 """
 
 
-def beside(
-    tmp_path: Path, text: str, tool: str | None = None, columns: str = ""
-) -> tuple[list[str], list[str]]:
+def beside(tmp_path: Path, text: str, tool: str | None = None, columns: str = "") -> tuple[list[str], list[str]]:
     """Return the tools that were read, and what was not: "lines 9 to 11: a table of stream"."""
     (tmp_path / "r.txt").write_text(text)
     asked = intake_options(tool, [], [], columns, "", whole=bool(columns))
@@ -106,9 +104,7 @@ def test_tables_of_one_form_are_said_once(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text", [PINGPONG, NUMACTL, PINGPONG + "at 1 GB/s and 2 GB/s\n  1  2\n  3  4\nit ends\n"]
-)
+@pytest.mark.parametrize("text", [PINGPONG, NUMACTL, PINGPONG + "at 1 GB/s and 2 GB/s\n  1  2\n  3  4\nit ends\n"])
 def test_nothing_is_said_where_all_was_read(text: str, tmp_path: Path) -> None:
     assert beside(tmp_path, text)[1] == []
 
@@ -117,9 +113,7 @@ def test_what_describes_the_machine_beside_a_run_is_said_of_the_first_text(tmp_p
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(NUMACTL + PINGPONG)
 
-    items = list(
-        read([str(tmp_path / "a.txt"), str(tmp_path / "b.txt")], intake_options(None, [], [], "", ""))
-    )
+    items = list(read([str(tmp_path / "a.txt"), str(tmp_path / "b.txt")], intake_options(None, [], [], "", "")))
 
     (left,) = [item for item in items if isinstance(item, Left)]
     assert left.name == f"{tmp_path / 'a.txt'}, lines of numactl"

@@ -33,9 +33,7 @@ def sweep(*sbatch: str) -> Sweep:
         (("-t", "whenever"), 0, ""),
     ],
 )
-def test_short_jobs(
-    words: tuple[str, ...], allowed_min: int, start: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_jobs(words: tuple[str, ...], allowed_min: int, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SBATCH_TIMELIMIT", raising=False)
     hosts = {name: Host(name=name, kind=KIND, allowed_min=allowed_min) for name in ("n1", "n2")}
     jobs = [Submission(host=name, limit_min=40) for name in ("n1", "n2", "n3")]

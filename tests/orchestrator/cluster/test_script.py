@@ -42,9 +42,7 @@ class Job:
         (self.shared / "sweep.json").write_text('"n1"')
         self.local = tmp_path / "pinsweep-3f9a12bc-n1"
         self.program = tmp_path / "python"
-        self._sweep = dataclasses.replace(
-            SWEEP, folder=str(self.shared), python=str(self.program), local=str(tmp_path)
-        )
+        self._sweep = dataclasses.replace(SWEEP, folder=str(self.shared), python=str(self.program), local=str(tmp_path))
         self.python("exit 0")
 
     def python(self, text: str) -> None:
@@ -57,9 +55,7 @@ class Job:
     ) -> subprocess.Popen[str]:
         script = job_script(dataclasses.replace(self._sweep, **changes))
         env = {**os.environ, "PINSWEEP_HOST": host, **(env or {})}
-        return subprocess.Popen(
-            ["bash", "-c", script, "job", *words], env=env, stdout=subprocess.PIPE, text=True
-        )
+        return subprocess.Popen(["bash", "-c", script, "job", *words], env=env, stdout=subprocess.PIPE, text=True)
 
     def last_line(self, *words: str, **more: Any) -> str:
         """Run the job; return the last line of its log."""
@@ -156,9 +152,7 @@ def test_one_job_of_a_host_at_a_time(job: Job, tmp_path: Path) -> None:
 def test_a_folder_that_the_job_before_has_just_removed_is_made_again(job: Job, tmp_path: Path) -> None:
     mkdir = tmp_path / "bin/mkdir"
     mkdir.parent.mkdir()
-    mkdir.write_text(
-        f'#!/bin/bash\n[ -e {tmp_path}/gone ] && exec /bin/mkdir "$@"\ntouch {tmp_path}/gone\nexit 1\n'
-    )
+    mkdir.write_text(f'#!/bin/bash\n[ -e {tmp_path}/gone ] && exec /bin/mkdir "$@"\ntouch {tmp_path}/gone\nexit 1\n')
     mkdir.chmod(0o755)
 
     assert job.last_line(env={"PATH": f"{mkdir.parent}:{os.environ['PATH']}"}) == "rc=0 complete"
@@ -264,9 +258,7 @@ def test_without_clustershell_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     assert "pinsweep[cluster]" in error.value.hint
 
 
-@pytest.mark.parametrize(
-    "text", ["n[1-100000000]", "n[1-200]m[1-200]", "n[1-19999],m[1-2]", f"n[1-{'9' * 400}]"]
-)
+@pytest.mark.parametrize("text", ["n[1-100000000]", "n[1-200]m[1-200]", "n[1-19999],m[1-2]", f"n[1-{'9' * 400}]"])
 def test_too_many_hosts_are_refused_before_their_names_are_made(text: str) -> None:
     with pytest.raises(UserError, match="more than 20000 hosts"):
         nodeset.expand(text)

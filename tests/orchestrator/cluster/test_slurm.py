@@ -24,9 +24,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     def write(name: str, text: str) -> None:
         path = tmp_path / name
         host = '$(sed "s/.* -w \\([a-z0-9]*\\) .*/\\1/" <<< "$*")'
-        path.write_text(
-            f"#!/bin/bash\nhere={tmp_path}\nhost={host}\necho $host >> $here/{name}.calls\n{text}\n"
-        )
+        path.write_text(f"#!/bin/bash\nhere={tmp_path}\nhost={host}\necho $host >> $here/{name}.calls\n{text}\n")
         path.chmod(0o755)
 
     return write
@@ -98,9 +96,7 @@ def test_without_an_answer_the_job_is_looked_up_before_it_is_submitted_again(
 
 
 def test_while_slurm_is_silent_nothing_is_submitted_again(tmp_path: Path, program: Program) -> None:
-    program(
-        "sbatch", "[ $host = n1 ] && echo 1 && exit; echo 'Unable to contact slurm controller' >&2; exit 1"
-    )
+    program("sbatch", "[ $host = n1 ] && echo 1 && exit; echo 'Unable to contact slurm controller' >&2; exit 1")
     program("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1")
 
     accepted, refused = submit(20)

@@ -36,9 +36,7 @@ def sweep(folder: Path) -> Sweep:
 def ask(folder: Path, call: str, *, shell: str = "sh", more: str = "", **values: str) -> tuple[int, str]:
     """Answer a script as a host without a slurmd: what a test cluster on this machine has."""
     script = "pidof() { false; }\n" + ssh_text.script(sweep(folder), "n1", call, **values) + more
-    done = subprocess.run(
-        [shell, "-c", "exec bash -s"], input=script, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([shell, "-c", "exec bash -s"], input=script, capture_output=True, text=True, check=False)
     return done.returncode, ssh_text.answer(f"Welcome!\n{done.stdout}")
 
 
@@ -49,9 +47,7 @@ def ask(folder: Path, call: str, *, shell: str = "sh", more: str = "", **values:
         (
             0,
             "runs\napart\npython\nstored\n2:32:2\n",
-            LookAnswer(
-                host=Host(name="n1", kind="2:32:2", idle=False), runs=True, is_apart=True, has_results=True
-            ),
+            LookAnswer(host=Host(name="n1", kind="2:32:2", idle=False), runs=True, is_apart=True, has_results=True),
         ),
         (None, "", LookAnswer(host=Host(name="n1", problem="no answer within 20 s", silent=True))),
         (
@@ -67,10 +63,7 @@ def test_a_host_by_its_answer(rc: int | None, text: str, answer: LookAnswer) -> 
 
 def test_a_host_with_a_slurmd_or_without_python_gets_no_job() -> None:
     assert "slurmd" in parse_look("n1", 0, "slurmd\n").host.problem
-    assert (
-        "/opt/p/python"
-        in parse_look("n1", 0, "free\napart\nnone\nnothing\n1:1:1\n", "/opt/p/python").host.problem
-    )
+    assert "/opt/p/python" in parse_look("n1", 0, "free\napart\nnone\nnothing\n1:1:1\n", "/opt/p/python").host.problem
 
 
 @pytest.mark.slow
@@ -100,9 +93,7 @@ def test_results_are_fetched_completely_and_then_removed(tmp_path: Path) -> None
     assert first is not None
     assert first.results == (home / "n1.db").read_bytes()
     assert first.logs == {"3": b"[1/2] disk\nrc=0 complete\n"}
-    assert parse_fetch(*ask(tmp_path, "fetch", known=first.digest)) == dataclasses.replace(
-        first, results=None
-    )
+    assert parse_fetch(*ask(tmp_path, "fetch", known=first.digest)) == dataclasses.replace(first, results=None)
     ask(tmp_path, "clean", known="0" * 64)
     assert home.exists(), "there are newer results"
     ask(tmp_path, "clean", known=first.digest)

@@ -40,9 +40,7 @@ class Recorder(Engine):
 
 def view(tmp_path: Path, *, canary: bool, at_once: int = 0, **words: Any) -> View:
     """A sweep whose hosts are in these states; the others were not submitted."""
-    sweep = Sweep(
-        id="3f9a12bc", folder=str(tmp_path), via="slurm", hosts=tuple(KINDS), experiments={}, words=()
-    )
+    sweep = Sweep(id="3f9a12bc", folder=str(tmp_path), via="slurm", hosts=tuple(KINDS), experiments={}, words=())
     sweep = dataclasses.replace(sweep, canary=canary, at_once=at_once, limits_min={"a": 5})
     (tmp_path / "log").mkdir(exist_ok=True)
     states = [State(host=host, word=words.get(host, "not submitted"), job=f"1{host}") for host in KINDS]

@@ -34,7 +34,5 @@ def test_a_session_before_its_sweep_or_later_than_now_has_a_wrong_clock() -> Non
 
     rows = traits.clocks(sessions, "2026-11-28T09:05:00+00:00", "2026-11-28T12:00:00+00:00")
 
-    assert [(d.hosts, d.what, d.here) for d in rows] == [
-        ((host,), "clock", sessions[host]) for host in ("n2", "n3")
-    ]
+    assert [(d.hosts, d.what, d.here) for d in rows] == [((host,), "clock", sessions[host]) for host in ("n2", "n3")]
     assert traits.clocks(sessions, "", "2026-11-28T12:00:00+00:00") == ()

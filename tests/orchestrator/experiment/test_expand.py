@@ -16,9 +16,7 @@ from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Experiment, Place, Skipped
 
-DESCRIPTION = (
-    "pack:2 [numa(memory=64GB)] l3:1(size=33554432) l2:10(size=1048576) l1d:1(size=32768) core:1 pu:1"
-)
+DESCRIPTION = "pack:2 [numa(memory=64GB)] l3:1(size=33554432) l2:10(size=1048576) l1d:1(size=32768) core:1 pu:1"
 DUAL = topology_from_text(DESCRIPTION)
 """The machine of a course: two packages of ten cores, a NUMA node each, no SMT."""
 LAPTOP = topology_from_text("pack:1 core:2 pu:2")
@@ -108,9 +106,7 @@ include:
 
 
 def test_include_alone_makes_the_cells() -> None:
-    assert labels(
-        "tool: fio\nfixed: {bs: 4k}\ninclude: [{rw: randread, iodepth: 1}, {rw: write, bs: 1M}]"
-    ) == [
+    assert labels("tool: fio\nfixed: {bs: 4k}\ninclude: [{rw: randread, iodepth: 1}, {rw: write, bs: 1M}]") == [
         {"rw": "randread", "iodepth": 1, "bs": "4k"},
         {"rw": "write", "bs": "1M"},
     ]
@@ -149,9 +145,7 @@ def test_nothing_that_varies_is_one_cell() -> None:
 
 def test_inner_axes_belong_to_one_process() -> None:
     (fixed,) = cells("tool: mlc\nfixed: {mode: loaded_latency, delays: [0, 100, 200..400 step 100]}")
-    several = cells(
-        "tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {delays: [[0, 50], 100, 0..20 step 10]}"
-    )
+    several = cells("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {delays: [[0, 50], 100, 0..20 step 10]}")
     sizes = cells("tool: imb\nmatrix: {message_sizes: [1..64 x4, [0, 4k]]}")
 
     assert fixed.options["delays"] == (0, 100, 200, 300, 400)
@@ -211,9 +205,10 @@ def test_exclude_and_include_find_what_fio_takes_for_one(axis: str, first: str, 
     matrix = f"tool: fio\nmatrix: {{{axis}: [{first}], direct: [on, off]}}"
 
     assert len(cells(f"{matrix}\nexclude: [{{{axis}: {other}, direct: on}}]")) == 1
-    assert [
-        cell.options.get("iodepth") for cell in cells(f"{matrix}\ninclude: [{{{axis}: {other}, iodepth: 4}}]")
-    ] == [4, 4]
+    assert [cell.options.get("iodepth") for cell in cells(f"{matrix}\ninclude: [{{{axis}: {other}, iodepth: 4}}]")] == [
+        4,
+        4,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -250,9 +245,7 @@ def test_a_cell_is_the_same_however_its_values_are_written(
             spellings[0].removeprefix("[").removesuffix("]"),
             text.removeprefix("[").removesuffix("]"),
         )
-        matrix = (
-            f"{sweep}\nmatrix: {{{axis}: [{first}], place: [{{name: a, cpus: all}}, {{name: b, cpus: all}}]}}"
-        )
+        matrix = f"{sweep}\nmatrix: {{{axis}: [{first}], place: [{{name: a, cpus: all}}, {{name: b, cpus: all}}]}}"
         assert len(cells(f"{matrix}\nexclude: [{{{axis}: {other}, place: b}}]")) == 1
         assert len(cells(f"{matrix}\ninclude: [{{{axis}: {other}, place: a}}]")) == 2
 
@@ -309,9 +302,7 @@ def test_a_number_the_machine_does_not_give_skips_its_cells_only() -> None:
         ("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {l: [64, 8 x L2]}", DESCRIPTION, ["8388608 is more than 262144"]),
     ],
 )  # fmt: skip
-def test_what_this_machine_cannot_give_is_skipped_with_the_reason(
-    text: str, machine: str, reasons: list[str]
-) -> None:
+def test_what_this_machine_cannot_give_is_skipped_with_the_reason(text: str, machine: str, reasons: list[str]) -> None:
     got = skips(text, topology_from_text(machine))
 
     assert len(got) == len(reasons)
@@ -380,9 +371,7 @@ def matrices(draw: st.DrawFn) -> tuple[dict[str, list[Any]], list[dict[str, Any]
     matrix = {name: draw(AXES[name]) for name in names}
     cell = st.fixed_dictionaries({n: st.sampled_from(vs) for n, vs in matrix.items()})
     some = cell.flatmap(
-        lambda c: st.lists(st.sampled_from(names), min_size=1, unique=True).map(
-            lambda ns: {n: c[n] for n in ns}
-        )
+        lambda c: st.lists(st.sampled_from(names), min_size=1, unique=True).map(lambda ns: {n: c[n] for n in ns})
     )
     return matrix, draw(st.lists(some, max_size=3)), draw(st.lists(st.fixed_dictionaries({n: AXES[n].map(lambda v: v[0]) for n in names}), max_size=3))  # fmt: skip
 

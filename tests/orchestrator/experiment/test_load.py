@@ -62,9 +62,7 @@ def mistakes(text: str) -> list[tuple[str, str]]:
         load(text)
     assert error.value.exit_status == 2
     assert len(error.value.records()) == len(error.value.mistakes)
-    return [
-        (f"{m.mark.line}:{m.mark.column} {m.key}".strip(), f"{m.what} {m.hint}") for m in error.value.mistakes
-    ]
+    return [(f"{m.mark.line}:{m.mark.column} {m.key}".strip(), f"{m.what} {m.hint}") for m in error.value.mistakes]
 
 
 def places(text: str) -> list[str]:
@@ -79,9 +77,7 @@ def fio(body: str) -> str:
 
 
 def test_a_file_with_everything() -> None:
-    text = WHOLE.replace("    fixed: {ntimes: 5}\n", "    fixed: {rw: randread}\n").replace(
-        "fixed:\n  ntimes: 5\n", ""
-    )
+    text = WHOLE.replace("    fixed: {ntimes: 5}\n", "    fixed: {rw: randread}\n").replace("fixed:\n  ntimes: 5\n", "")
     experiment = parse_experiment(text, "lab/sheet-3.yaml")
 
     assert experiment.name == "sheet-3"
@@ -535,9 +531,7 @@ def test_shipped_experiments_mean_the_same_to_other_readers_of_yaml(path: Path) 
             return [x for v in value.values() for x in scalars(v)]
         return [x for v in value for x in scalars(v)] if isinstance(value, list) else [value]
 
-    assert all(
-        isinstance(v, str | int | float | bool) for v in scalars(yaml.safe_load(path.read_text("utf-8")))
-    )
+    assert all(isinstance(v, str | int | float | bool) for v in scalars(yaml.safe_load(path.read_text("utf-8"))))
     assert load_experiment(path)
 
 

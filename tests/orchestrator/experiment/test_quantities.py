@@ -147,9 +147,7 @@ def test_duplicates_on_a_small_machine_collapse() -> None:
 
 
 def test_the_names_are_those_of_a_topology() -> None:
-    full = topology_from_text(
-        "pack:2 [numa(memory=1GB)] l3:1(size=32MB) l2:4(size=1MB) l1d:1(size=32kB) core:1 pu:2"
-    )
+    full = topology_from_text("pack:2 [numa(memory=1GB)] l3:1(size=32MB) l2:4(size=1MB) l1d:1(size=32kB) core:1 pu:2")
 
     assert set(full.numbers()) == set(SAMPLE)
     assert set(SAMPLE) >= BYTES

@@ -111,9 +111,7 @@ def test_a_new_cell_leaves_the_order_of_the_others() -> None:
     cells = [cell("a", n) for n in range(10)]
     sweeps = {"a": sweep("a")}
 
-    assert [x for x in rounds([*cells, cell("a", 99)], sweeps, 3) if x[0] in cells] == rounds(
-        cells, sweeps, 3
-    )
+    assert [x for x in rounds([*cells, cell("a", 99)], sweeps, 3) if x[0] in cells] == rounds(cells, sweeps, 3)
 
 
 def test_a_listed_sweep_stays_together_and_in_its_order() -> None:

@@ -23,9 +23,7 @@ def test_a_written_starter_loads(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", WITHOUT_NEEDS)
-def test_a_tool_that_needs_no_option_gets_an_experiment_that_loads(
-    tool: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tool_that_needs_no_option_gets_an_experiment_that_loads(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(get_tool(tool), "STARTER", "")
 
     (sweep,) = parse_experiment(starter.starter(tool), "mine.yaml").sweeps

@@ -29,9 +29,7 @@ def test_the_environment_is_the_given_one_in_the_locale_c(monkeypatch: pytest.Mo
     script = ["/bin/sh", "-c", 'echo "$OURS $GIVEN $LC_ALL"']
 
     assert ask(script, timeout_s=PATIENCE_S) == Answer(exit_status=0, stdout=b"1  C\n", stderr=b"")
-    assert ask(script, timeout_s=PATIENCE_S, env={"GIVEN": "2"}) == Answer(
-        exit_status=0, stdout=b" 2 C\n", stderr=b""
-    )
+    assert ask(script, timeout_s=PATIENCE_S, env={"GIVEN": "2"}) == Answer(exit_status=0, stdout=b" 2 C\n", stderr=b"")
 
 
 def test_what_is_not_there_does_not_answer(tmp_path: Path) -> None:

@@ -48,9 +48,7 @@ def test_a_share_is_of_the_time_between_and_the_busiest_comes_first() -> None:
 def test_a_name_may_hold_what_it_likes(name: str, tmp_path: Path) -> None:
     proc = tree(tmp_path, {"7/stat": stat(7, name, "R", 40, cpu=3), "self/stat": "x", "8/stat": "8 (cut) R"})
 
-    assert snapshot(proc, [7, 8, 9]) == {
-        7: Seen(name=name, state="R", started=99, ticks=47, threads=1, cpu=3)
-    }
+    assert snapshot(proc, [7, 8, 9]) == {7: Seen(name=name, state="R", started=99, ticks=47, threads=1, cpu=3)}
 
 
 def test_a_glance_at_a_machine_on_which_nothing_runs_reads_no_process(tmp_path: Path) -> None:

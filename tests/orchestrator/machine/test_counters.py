@@ -122,9 +122,7 @@ def test_busy_is_all_that_was_not_idle(tmp_path: Path) -> None:
         before = counters.read()
         after = replace(counters.read(), at_s=before.at_s + 0.05)
 
-    assert between(before, after, cpus=(2,)).cpus[2].busy_s == pytest.approx(
-        0.05
-    )  # its idle time stood still
+    assert between(before, after, cpus=(2,)).cpus[2].busy_s == pytest.approx(0.05)  # its idle time stood still
 
 
 def test_what_a_machine_does_not_have_is_not_there(tmp_path: Path) -> None:

@@ -61,10 +61,7 @@ def test_a_machine_that_tells_nothing_is_some_machine(tmp_path: Path) -> None:
 def test_machines_without_one_card_in_common_are_two(
     tmp_path: Path, one: dict[str, str], other: dict[str, str], another: bool
 ) -> None:
-    marks = [
-        identity.cards(root(tmp_path / name, cards=cards) / "sys")
-        for name, cards in (("a", one), ("b", other))
-    ]
+    marks = [identity.cards(root(tmp_path / name, cards=cards) / "sys") for name, cards in (("a", one), ("b", other))]
     then, now = ({"network_cards": mark} for mark in marks)
 
     assert identity.is_another(then, now) is identity.is_another(now, then) is another

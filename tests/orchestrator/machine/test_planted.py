@@ -109,9 +109,7 @@ def test_no_program_of_another_user_is_started(
 
 @as_root
 @pytest.mark.parametrize("exchange", ["folder", "program"])
-def test_a_kernel_that_another_user_may_exchange_is_not_taken_from_the_cache(
-    tmp_path: Path, exchange: str
-) -> None:
+def test_a_kernel_that_another_user_may_exchange_is_not_taken_from_the_cache(tmp_path: Path, exchange: str) -> None:
     source = tmp_path / "tiny.c"
     source.write_text("int main(void) { return 0; }\n")
     made = kernels.compile_cached(source, kernels.find_compiler(), (), tmp_path / "cache")

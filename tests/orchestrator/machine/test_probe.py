@@ -20,9 +20,7 @@ from parsers.errors import UserError
 from tests.machines import FIXTURES
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-linux_only = pytest.mark.skipif(
-    not Path("/sys/devices/system/cpu/online").exists(), reason="not Linux, or no /sys"
-)
+linux_only = pytest.mark.skipif(not Path("/sys/devices/system/cpu/online").exists(), reason="not Linux, or no /sys")
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +48,9 @@ def test_a_narrower_mask_is_seen_by_a_process_that_has_it() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU: there is no narrower mask")
     one = max(os.sched_getaffinity(0))
-    code = "from orchestrator.machine.probe import read_topology as r; t = r(); print(sorted(t.allowed_cpus), len(t.pus))"
+    code = (
+        "from orchestrator.machine.probe import read_topology as r; t = r(); print(sorted(t.allowed_cpus), len(t.pus))"
+    )
     argv = ["taskset", "-c", str(one), sys.executable, "-c", code]
 
     done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=REPOSITORY)
@@ -73,9 +73,7 @@ def test_without_lstopo_the_kernel_alone_is_enough(monkeypatch: pytest.MonkeyPat
     assert probe.lstopo_xml() is None
     for name in ("cores", "packages", "allowed_cpus"):
         assert getattr(alone, name) == getattr(whole, name)
-    assert [(n.os_index, n.cpus) for n in alone.numa_nodes] == [
-        (n.os_index, n.cpus) for n in whole.numa_nodes
-    ]
+    assert [(n.os_index, n.cpus) for n in alone.numa_nodes] == [(n.os_index, n.cpus) for n in whole.numa_nodes]
 
 
 @linux_only
@@ -195,9 +193,7 @@ def test_a_copy_of_sys_is_read_as_its_machine(tmp_path: Path) -> None:
 
 def test_without_sys_the_cpus_are_those_that_proc_counts(tmp_path: Path) -> None:
     stat = "cpu  9 0 9 9\ncpu0 3 0 3 3\ncpu2 3 0 3 3\ncpu3 3 0 3 3\nintr 7\n"
-    proc = tree(
-        tmp_path / "proc", {"stat": stat, "self/status": "Cpus_allowed_list:\t2-3\nMems_allowed_list:\t0\n"}
-    )
+    proc = tree(tmp_path / "proc", {"stat": stat, "self/status": "Cpus_allowed_list:\t2-3\nMems_allowed_list:\t0\n"})
 
     topology = probe.read_topology(tmp_path / "no sys", proc)
 
@@ -358,9 +354,7 @@ TURBO = [("intel_pstate/no_turbo", "0", "on"), ("intel_pstate/no_turbo", "1", "o
 
 
 @pytest.mark.parametrize(("path", "text", "turbo"), TURBO)
-def test_turbo_is_read_from_the_driver_that_has_it(
-    path: str, text: str, turbo: str | None, tmp_path: Path
-) -> None:
+def test_turbo_is_read_from_the_driver_that_has_it(path: str, text: str, turbo: str | None, tmp_path: Path) -> None:
     tree(tmp_path, {f"devices/system/cpu/{path}": f"{text}\n"})
 
     assert probe.facts(tmp_path, tmp_path)["turbo"] == turbo

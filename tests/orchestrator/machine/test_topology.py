@@ -177,9 +177,7 @@ def test_a_machine_without_packages_cores_or_nodes_has_one_of_each_that_it_must(
 
     assert [core.cpus for core in topology.cores] == [(0,), (1,)]
     assert [package.cpus for package in topology.packages] == [(0, 1)]
-    assert [(node.os_index, node.cpus, node.memory_bytes) for node in topology.numa_nodes] == [
-        (0, (0, 1), None)
-    ]
+    assert [(node.os_index, node.cpus, node.memory_bytes) for node in topology.numa_nodes] == [(0, (0, 1), None)]
 
 
 def test_packages_are_counted_where_their_numbers_are_missing_or_double() -> None:
@@ -240,9 +238,7 @@ def test_rubbish_is_refused_by_name(text: str, cause: str) -> None:
 
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused_and_never_crashes(data: st.DataObject) -> None:
-    text = (FIXTURES / data.draw(st.sampled_from(["cpuset-of-3.xml", "hybrid-cores.json"]))).read_text(
-        encoding="utf-8"
-    )
+    text = (FIXTURES / data.draw(st.sampled_from(["cpuset-of-3.xml", "hybrid-cores.json"]))).read_text(encoding="utf-8")
     start = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 40))
     junk = data.draw(st.text("0123456789<>\"'&;-,{}[] \nxfPU", max_size=8))
@@ -320,9 +316,7 @@ def test_a_capture_may_hold_hwlocs_view_and_limits() -> None:
     assert len(topology.cores) == 4
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "{}", '{"files": [], "devices": []}', '{"files": {}, "devices": [[1]]}']
-)
+@pytest.mark.parametrize("text", ["{", "{}", '{"files": [], "devices": []}', '{"files": {}, "devices": [[1]]}'])
 def test_a_broken_capture_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=r"m\.json: "):
         topology_from_text(text, "m.json")
@@ -374,18 +368,14 @@ def descriptions(draw: st.DrawFn) -> str:
         words.insert(1, draw(st.sampled_from(["", "[numa]", "[numa][numa]"])))
     names = [level for level in levels if level not in ("l3", "l2")]
     order = draw(st.lists(st.sampled_from(names), unique=True))
-    return " ".join(
-        [*words, f"pu:{draw(st.integers(1, 2))}" + (f"(indexes={':'.join(order)})" if order else "")]
-    )
+    return " ".join([*words, f"pu:{draw(st.integers(1, 2))}" + (f"(indexes={':'.join(order)})" if order else "")])
 
 
 def as_lstopo_sees_it(text: str) -> Topology:
     lstopo = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
     if lstopo is None:
         pytest.skip("lstopo is not installed")
-    done = subprocess.run(
-        [lstopo, "-i", text, "--of", "xml"], capture_output=True, text=True, check=True, timeout=30
-    )
+    done = subprocess.run([lstopo, "-i", text, "--of", "xml"], capture_output=True, text=True, check=True, timeout=30)
     assert "nvalid" not in done.stderr, done.stderr  # it falls back to plain numbers
     return topology_from_xml(done.stdout)
 

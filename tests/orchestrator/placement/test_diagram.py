@@ -25,8 +25,6 @@ def test_a_sign_for_each_pu_and_one_for_memory(
     machine: str, cpus: str, memory: str, threads: int | None, processes: int, expected: str
 ) -> None:
     topology = topology_from_synthetic(machine)
-    (placement,) = resolve(
-        Place(name="x", cpus=cpus, memory=memory), topology, threads=threads, processes=processes
-    )
+    (placement,) = resolve(Place(name="x", cpus=cpus, memory=memory), topology, threads=threads, processes=processes)
 
     assert draw(placement, topology) == expected

@@ -23,9 +23,7 @@ from orchestrator.run.watchdog import Watchdog
 from tests.machines import MACHINES, read
 from tests.waits import PATIENCE_S
 
-TWO_SOCKET_SMT = (
-    "pack:2 [numa] core:2 pu:2(indexes=core:pu)"  # siblings 0/4, 1/5 in node 0, 2/6, 3/7 in node 1
-)
+TWO_SOCKET_SMT = "pack:2 [numa] core:2 pu:2(indexes=core:pu)"  # siblings 0/4, 1/5 in node 0, 2/6, 3/7 in node 1
 
 needs_two_cores = pytest.mark.skipif(
     len({core.index for core in read_topology().cores if set(core.cpus) & os.sched_getaffinity(0)}) < 2,
@@ -54,9 +52,7 @@ needs_two_cores = pytest.mark.skipif(
         (TWO_SOCKET_SMT, "pu 0", "local", "0-500", "2-3,6-7"),  # PUs that the description does not have
     ],
 )  # fmt: skip
-def test_it_goes_where_it_disturbs_least(
-    machine: str, cpus: str, memory: str, mask: str, goes_to: str
-) -> None:
+def test_it_goes_where_it_disturbs_least(machine: str, cpus: str, memory: str, mask: str, goes_to: str) -> None:
     topology = read(machine)
     (placement,) = resolve(Place(name="x", cpus=cpus, memory=memory), topology, threads=None, processes=1)
 
@@ -125,9 +121,7 @@ def test_nowhere_to_go_is_no_error() -> None:
 
 
 @needs_two_cores
-def test_the_tool_has_the_whole_mask_while_the_watchdog_waits_elsewhere(
-    watchdog: Watchdog, tmp_path: Path
-) -> None:
+def test_the_tool_has_the_whole_mask_while_the_watchdog_waits_elsewhere(watchdog: Watchdog, tmp_path: Path) -> None:
     mask = os.sched_getaffinity(0)
     watchdogs: list[frozenset[int]] = []
 

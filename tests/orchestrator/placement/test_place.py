@@ -40,17 +40,13 @@ EACH = [(machine, row) for machine in MACHINES for row in machine.get("each", []
 
 
 def title(value: dict[str, Any]) -> str:
-    return str(
-        value.get("name") or " ".join(f"{k}={v}" for k, v in value.items() if k not in ("want", "refused"))
-    )
+    return str(value.get("name") or " ".join(f"{k}={v}" for k, v in value.items() if k not in ("want", "refused")))
 
 
 @pytest.mark.parametrize(("machine", "row"), ROWS, ids=title)
 def test_a_selector_lands_where_a_person_says(machine: dict[str, Any], row: dict[str, Any]) -> None:
     def placed() -> tuple[Placement, ...]:
-        return resolve(
-            place(row), described(machine), threads=row.get("threads"), processes=row.get("processes", 1)
-        )
+        return resolve(place(row), described(machine), threads=row.get("threads"), processes=row.get("processes", 1))
 
     if "refused" in row:
         with pytest.raises(Unplaceable) as caught:
@@ -191,9 +187,7 @@ def test_laws_of_placement(
 
 
 @given(machines(), st.integers(1, 64), st.sampled_from(["compact", "spread"]))
-def test_any_number_of_threads_fits_up_to_the_number_of_pus(
-    topology: Topology, threads: int, spread: Any
-) -> None:
+def test_any_number_of_threads_fits_up_to_the_number_of_pus(topology: Topology, threads: int, spread: Any) -> None:
     asked = Place(name="all", cpus="all", memory="any", spread=spread)
     pus = topology.numbers()["pus"]
 
@@ -241,11 +235,7 @@ def test_every_machine_of_the_corpus_places_or_refuses_every_selector(path: Path
             if problems(Place(name="x", cpus=cpus, memory=memory)):
                 continue  # `near memory` and memory that lacks a name
             try:
-                met += len(
-                    resolve(
-                        Place(name="x", cpus=cpus, memory=memory), topology, threads=1, processes=processes
-                    )
-                )
+                met += len(resolve(Place(name="x", cpus=cpus, memory=memory), topology, threads=1, processes=processes))
             except Unplaceable as refusal:
                 said.add(refusal.reason)
     assert met > 20
@@ -376,14 +366,10 @@ def test_memory_of_another_kind_is_not_called_remote(subtype: str, kind: str, me
 @pytest.mark.parametrize(("cpus", "memory", "membind"), [
     ("core 0", "local", (0,)), ("core 1", "local", None), ("all", "local", None), ("core 1", "remote", None), ("core 1", "any", ()), ("core 1", "numa_node 0", (0,)),
 ])  # fmt: skip
-def test_a_pu_of_no_numa_node_has_no_local_memory(
-    cpus: str, memory: str, membind: tuple[int, ...] | None
-) -> None:
+def test_a_pu_of_no_numa_node_has_no_local_memory(cpus: str, memory: str, membind: tuple[int, ...] | None) -> None:
     """A Threadripper with memory at two of four dies. It was not bound, and called local."""
     text = re.sub('<object type="NUMANode" os_index="1".*\n', "", HBM)
-    topology = topology_from_text(
-        text.replace('os_index="0" cpuset="0x3" local', 'os_index="0" cpuset="0x1" local')
-    )
+    topology = topology_from_text(text.replace('os_index="0" cpuset="0x3" local', 'os_index="0" cpuset="0x1" local'))
     place = Place(name="x", cpus=cpus, memory=memory)
 
     if membind is None:

@@ -77,9 +77,7 @@ def test_a_run_under_numactl_is_where_it_was_put(memory: str) -> None:
     assert mismatches(asked, seen) == []
     assert process.cpus == set(asked.groups[0].cpus)
     assert process.threads[0].last_cpu in asked.groups[0].cpus
-    assert process.policy.startswith(
-        {"local": "bind:", "interleave": "interleave:", "any": "default"}[memory]
-    )
+    assert process.policy.startswith({"local": "bind:", "interleave": "interleave:", "any": "default"}[memory])
     assert sum(process.pages.values()) > 100
 
 
@@ -130,10 +128,7 @@ def test_ranks_are_told_apart_by_what_their_launcher_gave_them(tmp_path: Path) -
     asked = Placement(name="pair", groups=(Group(cpus=(one,)), Group(cpus=(other,))))
     launcher = tmp_path / "mpirun"  # by its name it is a launcher
     launcher.write_text(
-        "#!/bin/sh\n"
-        f'PMI_RANK=1 {NUMACTL} -C {other} -- "$@" & \n'
-        f'PMI_RANK=0 {NUMACTL} -C {one} -- "$@" & \n'
-        "wait\n"
+        f'#!/bin/sh\nPMI_RANK=1 {NUMACTL} -C {other} -- "$@" & \nPMI_RANK=0 {NUMACTL} -C {one} -- "$@" & \nwait\n'
     )
     launcher.chmod(0o755)
     process = subprocess.Popen([str(launcher), "sleep", "300"])
@@ -161,9 +156,7 @@ def test_descendants_are_seen_and_those_that_ended_are_not() -> None:
         "child = subprocess.Popen(['sleep', '300']); print('ready', flush=True); time.sleep(300)"
     )
     with started(sys.executable, "-c", code) as pid:
-        until(
-            lambda: look(pid)[-1].name == "sleep"
-        )  # for an instant after exec, the kernel still has the old name
+        until(lambda: look(pid)[-1].name == "sleep")  # for an instant after exec, the kernel still has the old name
         seen = look(pid)
         for child in seen[1:]:
             os.kill(child.pid, signal.SIGKILL)

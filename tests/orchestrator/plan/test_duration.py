@@ -21,9 +21,7 @@ def run(number: int, *, estimate_s: float = 10.0, timeout_s: float = 100.0) -> P
 
 def plan(*runs: PlannedRun, warm_ups: tuple[PlannedRun, ...] = (), more: int = 0) -> Plan:
     further = {run.cell.point_id: more for run in runs} if more else {}
-    return Plan(
-        runs=runs, cells=tuple(r.cell for r in runs), skipped=(), more=further, warm_ups=warm_ups, seed=0
-    )
+    return Plan(runs=runs, cells=tuple(r.cell for r in runs), skipped=(), more=further, warm_ups=warm_ups, seed=0)
 
 
 def test_the_limit_is_three_times_the_estimates_but_no_more_than_the_timeouts() -> None:

@@ -55,9 +55,7 @@ def places(plan: Plan) -> list[tuple[str, str, int]]:
         (SNC, []),
     ],
 )
-def test_memory_only_nodes_are_measured_or_said_to_be_none(
-    name: str, want: list[tuple[str, str]], sweep: str
-) -> None:
+def test_memory_only_nodes_are_measured_or_said_to_be_none(name: str, want: list[tuple[str, str]], sweep: str) -> None:
     plan = planned(name, sweep=sweep)
     skipped = [one for one in plan.skipped if one.cell.get("place") == "memory-only"]
 
@@ -80,9 +78,7 @@ def test_a_check_looks_at_memory_without_cpus(name: str, nodes: list[int], level
 def test_memory_is_measured_from_where_it_hangs() -> None:
     """hwloc's tree has HBM 4 beside DRAM 1, and HBM 7 beside DRAM 0."""
     plan = planned("v3_64intel64-heteromem.xml", sweep="idle-latency")
-    first = {
-        run.placement.groups[0].membind: run.placement.groups[0].cpus[0] for run in plan.runs if run.placement
-    }
+    first = {run.placement.groups[0].membind: run.placement.groups[0].cpus[0] for run in plan.runs if run.placement}
 
     assert first == {(0,): 0, (1,): 4, (2,): 8, (3,): 12, (4,): 4, (5,): 8, (6,): 12, (7,): 0}
 
@@ -125,9 +121,7 @@ REMOTE = "    tool: stream\n    matrix: {place: [{name: remote, cpus: numa_node 
     ("name", "warned", "relation"),
     [(SNC, True, "remote"), ("four-node.json", False, "remote"), ("pack:2 numa:1 core:4 pu:1", False, "remote"), ("pack:1 numa:4 core:2 pu:1", True, "remote, same package")],
 )  # fmt: skip
-def test_a_remote_that_had_to_be_guessed_is_warned_of(
-    tmp_path: Path, name: str, warned: bool, relation: str
-) -> None:
+def test_a_remote_that_had_to_be_guessed_is_warned_of(tmp_path: Path, name: str, warned: bool, relation: str) -> None:
     plan = planned(name, experiment(tmp_path, REMOTE), "s")
 
     assert [kind for _, kind, _ in places(plan)] == [relation]

@@ -32,9 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: str) -> None:
     file = tmp_path / "cpuinfo"
-    file.write_text(
-        f"processor\t: 0\nvendor_id\t: X\nmodel name\t: {model}\ncpu MHz\t: 2400\n\nprocessor: 1\n"
-    )
+    file.write_text(f"processor\t: 0\nvendor_id\t: X\nmodel name\t: {model}\ncpu MHz\t: 2400\n\nprocessor: 1\n")
     monkeypatch.setattr(timings, "_CPUINFO", file)
 
 
@@ -60,9 +58,7 @@ def test_what_is_not_a_file_is_not_read(folder: Path, kind: str) -> None:
     assert timings.load() == PastTimings()
 
 
-def test_many_hosts_write_at_once_and_leave_one_whole_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_hosts_write_at_once_and_leave_one_whole_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getpid", lambda: 4242)  # as processes of several hosts may have
     runs = [run(n) for n in range(40)]
 
@@ -122,9 +118,7 @@ repeats: 5
 """
 
 
-def test_a_program_that_never_ran_is_reckoned_at_a_second_and_given_more(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_program_that_never_ran_is_reckoned_at_a_second_and_given_more(folder: Path, tmp_path: Path) -> None:
     """It was 10 s a run, and what another program had taken beyond its own `seconds` came on top."""
     path = tmp_path / "c.yaml"
     path.write_text(COMMAND)

@@ -135,9 +135,7 @@ INTEL = "Intel(R) MPI Library for Linux* OS, Version 2021.18 Build 1"
 class TestFindMpi:
     """`ldd` stands first on PATH and says what a program is linked with."""
 
-    def test_the_launcher_beside_the_library_comes_before_those_on_path(
-        self, install: Install, tmp_path: Path
-    ) -> None:
+    def test_the_launcher_beside_the_library_comes_before_those_on_path(self, install: Install, tmp_path: Path) -> None:
         install("path/ldd", lines(f"libmpi.so.40 => {tmp_path}/opt/lib64/openmpi/lib/libmpi.so.40 (0x1)"))
         install("path/mpirun", "mpirun (Open MPI) 3.1.3")
         beside = install("opt/lib64/openmpi/bin/mpirun", OPEN)
@@ -177,13 +175,9 @@ class TestFindMpi:
     def test_a_library_that_is_not_found_is_the_reason(self, install: Install) -> None:
         install("path/ldd", lines("libmpi.so.12 => not found"))
 
-        assert "needs libmpi.so.12, which the loader does not find" in str(
-            _mpi.find_mpi(str(install("IMB-MPI1", "")))
-        )
+        assert "needs libmpi.so.12, which the loader does not find" in str(_mpi.find_mpi(str(install("IMB-MPI1", ""))))
 
-    def test_an_mpi_without_launcher_is_the_reason(
-        self, install: Install, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_mpi_without_launcher_is_the_reason(self, install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
         program = install("home/IMB-MPI1", "")
         ldd = install("path/ldd", lines("libmpi.so.40 => /a/b/c/d/e/libmpi.so.40 (0x1)"))
         install("path/mpirun", HYDRA)

@@ -96,9 +96,7 @@ def test_the_holder_of_the_pus_is_waited_for_and_reported(tmp_path: Path, stop: 
     assert event.holder.file == str(ROOT / "theirs.db")
 
 
-def test_whoever_was_killed_is_not_waited_for_and_leaves_nothing(
-    tmp_path: Path, stop: Stop, runtime: Path
-) -> None:
+def test_whoever_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path, stop: Stop, runtime: Path) -> None:
     other = another("0")
     other.kill()
     other.communicate()
@@ -140,9 +138,7 @@ def test_a_stop_ends_the_wait(tmp_path: Path, stop: Stop, runtime: Path) -> None
     ["", "{", "[]", "7", "[" * 60000, '{"pus": "x"}', '{"pus": "0-99999999999"}', '{"pus": null}', "\0\0"],
     ids=lambda text: text[:12],
 )
-def test_a_locked_file_that_is_no_record_holds_nothing(
-    text: str, tmp_path: Path, stop: Stop, runtime: Path
-) -> None:
+def test_a_locked_file_that_is_no_record_holds_nothing(text: str, tmp_path: Path, stop: Stop, runtime: Path) -> None:
     import fcntl
 
     runtime.mkdir()
@@ -154,9 +150,7 @@ def test_a_locked_file_that_is_no_record_holds_nothing(
             pass
 
 
-def test_what_lies_in_the_folder_is_not_followed_nor_obeyed(
-    tmp_path: Path, stop: Stop, runtime: Path
-) -> None:
+def test_what_lies_in_the_folder_is_not_followed_nor_obeyed(tmp_path: Path, stop: Stop, runtime: Path) -> None:
     import fcntl
 
     runtime.mkdir()
@@ -185,17 +179,13 @@ def test_what_lies_in_the_folder_is_not_followed_nor_obeyed(
     assert all(word.isprintable() and len(word) <= 200 for word in dataclasses.astuple(event.holder))
 
 
-def test_a_folder_that_is_a_link_is_not_used(
-    tmp_path: Path, stop: Stop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path, stop: Stop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anybody can make one where all users can make folders."""
     monkeypatch.delenv("PINSWEEP_RUNTIME_DIR")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(
-        exclusive, "FOLDERS", (tmp_path / "link", tmp_path / "file", tmp_path / "no" / "such")
-    )
+    monkeypatch.setattr(exclusive, "FOLDERS", (tmp_path / "link", tmp_path / "file", tmp_path / "no" / "such"))
     events: list[Event] = []
 
     with reserved([0], tmp_path / "a.db", stop, events.append) as locks:

@@ -144,9 +144,7 @@ def test_a_child_that_moves_when_all_was_as_asked_is_caught_while_it_runs(
     ("script", "expected"),
     [("exec sleep 0.4", ["threads at once: 1 at most, requested 2"]), ("sleep 0.3 & wait", [])],
 )
-def test_threads_that_were_never_there_are_missed(
-    watchdog: Watchdog, script: str, expected: list[str]
-) -> None:
+def test_threads_that_were_never_there_are_missed(watchdog: Watchdog, script: str, expected: list[str]) -> None:
     run = planned("sh", "-c", script)
     run = replace(run, cell=replace(run.cell, options={"threads": 2}))
 
@@ -160,9 +158,7 @@ def test_a_cpuset_that_lost_cpus_of_the_run_is_seen_at_its_end(monkeypatch: pyte
     monitor.last_look({"pid": 7, "name": "true", "cpus": CPUS[-1:], "mems_allowed": [0]})
 
     asked = format_cpulist(CPUS)
-    assert monitor.mismatches(0.01) == [
-        f"the cpuset allows PUs {CPUS[-1]}, requested {asked} (seen at its end)"
-    ]
+    assert monitor.mismatches(0.01) == [f"the cpuset allows PUs {CPUS[-1]}, requested {asked} (seen at its end)"]
 
 
 def test_what_is_not_seen_is_said() -> None:

@@ -84,9 +84,7 @@ def test_a_run_that_the_kernel_killed_for_memory_says_so(
 
 
 def test_a_good_run_in_the_wrong_place_is_misplaced() -> None:
-    status, reason, parsed = judge(
-        planned(), Outcome(exit_code=0, stdout=b"reply 7"), ["on PU 3, requested 1"]
-    )
+    status, reason, parsed = judge(planned(), Outcome(exit_code=0, stdout=b"reply 7"), ["on PU 3, requested 1"])
 
     assert (status, reason) == ("misplaced", "on PU 3, requested 1")
     assert parsed is not None
@@ -154,9 +152,7 @@ BOXES = """\
         ),
     ],
 )
-def test_a_failure_has_the_words_of_the_tool(
-    tool: str, options: dict[str, Any], outcome: Outcome, words: str
-) -> None:
+def test_a_failure_has_the_words_of_the_tool(tool: str, options: dict[str, Any], outcome: Outcome, words: str) -> None:
     run = replace(planned(), tool=tool, cell=Cell(sweep="s", tool=tool, options=options, axes=()))
     status, reason, _ = judge(run, outcome)
     assert status == "failed"
@@ -233,9 +229,7 @@ def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: 
     ("disturbed", "allowed", "again"),
     [(1, False, True), (2, False, True), (3, False, False), (1, True, True), (3, True, False)],
 )
-def test_a_disturbed_run_is_repeated_twice_and_after_all_others(
-    disturbed: int, allowed: bool, again: bool
-) -> None:
+def test_a_disturbed_run_is_repeated_twice_and_after_all_others(disturbed: int, allowed: bool, again: bool) -> None:
     plan = Plan(runs=(planned(1), planned(2)), cells=(POINT,), skipped=(), seed=0)
     attempts = {planned(1).key: Tried(disturbed, "disturbed", disturbed)}
 

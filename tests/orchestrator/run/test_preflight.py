@@ -79,9 +79,7 @@ def test_a_file_that_a_cell_reads_is_looked_at_and_a_device_is_none(server: Path
 
     found = preflight.glance(reads, DUAL, server, server)
 
-    assert [(f.what, f.fix) for f in found[1:]] == [
-        ("/ is tmpfs", "name a file on the file system to be measured")
-    ]
+    assert [(f.what, f.fix) for f in found[1:]] == [("/ is tmpfs", "name a file on the file system to be measured")]
 
 
 def test_the_doctor_tells_all_with_warnings_first(server: Path) -> None:
@@ -154,18 +152,14 @@ def test_where_a_process_would_not_be_in_the_way(used: set[int], others: set[int
 
 
 @pytest.mark.slow
-def test_a_process_that_spins_on_the_cpu_of_a_cell_is_named_before_the_first_run(
-    pinsweep: Any, tmp_path: Path
-) -> None:
+def test_a_process_that_spins_on_the_cpu_of_a_cell_is_named_before_the_first_run(pinsweep: Any, tmp_path: Path) -> None:
     cpu = min(probe.read_topology().allowed_cpus)
     (tmp_path / "e.yaml").write_text(
         'schema: 1\ntitle: e\ntool: command\nfixed: {command: echo 7, metrics: {n: {regex: "(7)"}}}\n'
         f"matrix: {{place: [pu {cpu}]}}\nrepeats: 1\n"
     )
     spin = "import ctypes; ctypes.CDLL(None).prctl(15, b'spin\\x1bner'); print(flush=True)\nwhile 1: pass"
-    spinner = subprocess.Popen(
-        ["taskset", "-c", str(cpu), sys.executable, "-c", spin], stdout=subprocess.PIPE
-    )
+    spinner = subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", spin], stdout=subprocess.PIPE)
     try:
         assert spinner.stdout is not None
         spinner.stdout.readline()

@@ -70,9 +70,7 @@ def test_a_signal_stops_the_run_at_once(watchdog: Watchdog) -> None:
 
 
 @pytest.mark.parametrize("ends", ["kill -TERM $$", "exit 143"])
-def test_a_tool_that_has_the_signal_first_is_stopped_and_has_not_failed(
-    watchdog: Watchdog, ends: str
-) -> None:
+def test_a_tool_that_has_the_signal_first_is_stopped_and_has_not_failed(watchdog: Watchdog, ends: str) -> None:
     """A cancelled Slurm job sends it to every process."""
     with Stop() as stop:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
@@ -90,9 +88,7 @@ def test_a_tool_that_somebody_kills_has_failed(watchdog: Watchdog, monkeypatch: 
 def test_a_tool_runs_in_its_own_folder_and_the_next_one_in_ours(watchdog: Watchdog, tmp_path: Path) -> None:
     with Stop() as stop:
         said = [
-            run_process(
-                ["pwd", "-P"], {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, cwd=cwd
-            ).stdout.decode()
+            run_process(["pwd", "-P"], {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, cwd=cwd).stdout.decode()
             for cwd in (str(tmp_path), "")
         ]
 
@@ -163,9 +159,7 @@ def test_an_error_of_our_own_does_not_leave_the_tool_behind(watchdog: Watchdog) 
         raise RuntimeError("ours")
 
     with Stop() as stop, pytest.raises(RuntimeError, match="ours"):
-        run_process(
-            ["sleep", "300"], {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, looks=Looks(look)
-        )
+        run_process(["sleep", "300"], {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, looks=Looks(look))
 
     assert not Path(f"/proc/{tools[0]}").exists()
 

@@ -104,9 +104,7 @@ def test_other_programs_take_turns_each_its_own(folder: Path) -> None:
 
     assert (rerun.interleaved, rerun.not_repeatable, rerun.why_only_b) == ({0, 1}, {}, "")
     assert len(rerun.runs) == 24
-    for i in range(
-        0, 24, 2
-    ):  # a pair, in random order: the same cell and repeat, each side with its own program
+    for i in range(0, 24, 2):  # a pair, in random order: the same cell and repeat, each side with its own program
         ((first, _), x), ((second, _), y) = rerun.runs[i : i + 2]
         assert {first, second} == {"a", "b"}
         assert x.key == y.key
@@ -127,18 +125,14 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
         (path,) = paths
         with open_result(path) as result:
             assert result.sessions()[0].programs["stream"]["path"] == str(folder / name)
-            assert [(record.status, record.warm_up) for record in result.runs()] == [("ok", True)] + [
-                ("ok", False)
-            ] * 4
+            assert [(record.status, record.warm_up) for record in result.runs()] == [("ok", True)] + [("ok", False)] * 4
             assert all(str(folder / name) in record.argv for record in result.runs())
             assert {stored.repeats for stored in result.cells()} == {2}
             assert result.experiments()[0].text == EXPERIMENT.format(folder=folder)
     assert not list((folder / "here").glob("pinsweep-scratch*"))
 
 
-def test_other_sweeps_on_its_cores_are_waited_for(
-    folder: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_sweeps_on_its_cores_are_waited_for(folder: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exclusive, "LOOK_EVERY_S", 0.02)
     asked = pairs(folder / "a.db", folder / "b.db", "stream", repeats=1)
     rerun = prepare_again(asked, folder=folder / "here", seed=1, warm_up=False)
@@ -203,10 +197,7 @@ def test_a_program_that_changed_since_is_not_taken_for_the_one_of_then(folder: P
         asked = pairs(folder / "a.db", folder / "b.db", "stream")
         assert "old is another program now" in prepared(folder, asked).why_only_b
         back = pairs(folder / "b.db", folder / "a.db", "stream")
-        assert all(
-            "old is another program now" in reason
-            for reason in prepared(folder, back).not_repeatable.values()
-        )
+        assert all("old is another program now" in reason for reason in prepared(folder, back).not_repeatable.values())
     finally:
         (folder / "old").write_text(text)
 
@@ -333,9 +324,7 @@ matrix: {{rw: [randread, randwrite]}}
         )
     read, write = (CellRef(path=path, point_id=cell.point_id) for cell in cells)
 
-    assert (
-        len(prepared(folder, [Pair(a=read, b=read, repeats=2)]).runs) == 2
-    )  # not asked for the cell beside it
+    assert len(prepared(folder, [Pair(a=read, b=read, repeats=2)]).runs) == 2  # not asked for the cell beside it
     with pytest.raises(UserError, match="nothing allows it") as caught:
         prepared(folder, [Pair(a=write, b=write, repeats=2)])
     assert f"--allow-write {device}" in caught.value.hint

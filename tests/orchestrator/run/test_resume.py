@@ -58,9 +58,7 @@ def held(*cells: Cell, sessions: tuple[Session, ...] = (session(),), **changes: 
     return Held(path="r.db", sessions=sessions, cells=cells, conditions=conditions)
 
 
-def go_on(
-    runs: list[PlannedRun], known: Held, *, as_new: bool = False, pending: bool = True, **now: Any
-) -> list[Cell]:
+def go_on(runs: list[PlannedRun], known: Held, *, as_new: bool = False, pending: bool = True, **now: Any) -> list[Cell]:
     setting = Setting(**{"host": "n1", "facts": FACTS, "programs": {"imb": IMB}, **now})
     cells = tuple({r.cell.point_id: r.cell for r in runs}.values())
     plan = Plan(runs=tuple(runs), cells=cells, skipped=(), seed=1)
@@ -104,9 +102,7 @@ def test_another_machine_or_program_is_refused_or_begins_anew(now: dict[str, Any
     assert [p.axes for p in anew] == [("np", AS_NEW)] * 2
     assert again == anew  # the setting finds its cells without being told
     assert before == [r.cell for r in runs]
-    assert (
-        go_on(runs, held(cell(2)), pending=False, **now) == before
-    )  # nothing is mixed where nothing is started
+    assert go_on(runs, held(cell(2)), pending=False, **now) == before  # nothing is mixed where nothing is started
 
 
 @pytest.mark.parametrize(
@@ -206,9 +202,7 @@ def written(
 
 
 def measured(*runs: PlannedRun, **facts: Any) -> Held:
-    conditions = [
-        Conditions(point_id=r.cell.point_id, session=1, placement=r.placement, argv=r.argv) for r in runs
-    ]
+    conditions = [Conditions(point_id=r.cell.point_id, session=1, placement=r.placement, argv=r.argv) for r in runs]
     return Held(
         path="r.db",
         sessions=(session(facts={**FACTS, **facts}),),
@@ -261,9 +255,7 @@ def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() ->
     there = written("command", COMMAND, CORE, ("x", "1"))
     by_number = written("command", COMMAND, Place(name="here", cpus="pu 0", memory="any"), ("x", "1"))
     renamed = written("command", COMMAND, Place(name="there", cpus="core 0", memory="any"), ("x", "1"))
-    elsewhere = written(
-        "command", COMMAND, Place(name="here", cpus="pu 1", memory="any"), ("x", "1"), cpus=(1,)
-    )
+    elsewhere = written("command", COMMAND, Place(name="here", cpus="pu 1", memory="any"), ("x", "1"), cpus=(1,))
 
     assert go_on([by_number], measured(there)) == [there.cell]
     assert go_on([renamed], measured(there)) == [renamed.cell]

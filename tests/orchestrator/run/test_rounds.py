@@ -20,9 +20,7 @@ SWEEPS = {"s": Sweep(name="s", title="s", tool="stream", repeats=6, settle=True)
 STEADY, WIDE = [100.0] * 6, [100, 100, 100, 100, 100, 120.0]
 
 
-def run(
-    threads: int, repeat: int, *, sweep: str = "s", tool: str = "stream", estimate_s: float = 10.0
-) -> PlannedRun:
+def run(threads: int, repeat: int, *, sweep: str = "s", tool: str = "stream", estimate_s: float = 10.0) -> PlannedRun:
     cell = Cell(sweep=sweep, tool=tool, options={"threads": threads}, axes=("threads",))
     return PlannedRun(
         sweep=sweep, tool=tool, cell=cell, repeat=repeat, argv=("stream",), env={}, placement=None,

@@ -263,9 +263,7 @@ def test_two_sweeps_that_plan_in_the_same_instant_get_a_folder_each(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hosts_that_share_a_folder_have_a_scratch_folder_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hosts_that_share_a_folder_have_a_scratch_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each would believe that it is alone where a lock is seen by one host only; what lies in the other's folder is in use."""
     experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
     monkeypatch.setattr("orchestrator.run.scratch.lockfile.acquire", lock_of_this_host_alone)
@@ -281,9 +279,7 @@ def test_hosts_that_share_a_folder_have_a_scratch_folder_each(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_machines_of_one_name_have_a_scratch_folder_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_machines_of_one_name_have_a_scratch_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are called `localhost`, and neither sees the other's lock: what lies in the folder of the first was removed by the second."""
     experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
     monkeypatch.setattr("orchestrator.run.scratch.lockfile.acquire", lock_of_this_host_alone)

@@ -182,9 +182,7 @@ def test_a_governor_that_cannot_or_must_not_be_changed_is_refused(
     assert values(machine)[:2] == ["1", "powersave"]
 
 
-def test_without_rights_nothing_is_changed(
-    machine: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_rights_nothing_is_changed(machine: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel refuses by file, root included where /sys is mounted read-only; here access(2) answers for it."""
     monkeypatch.setattr(tuning.os, "access", lambda path, _how: "policy12" not in str(path))
 
@@ -224,9 +222,7 @@ EVIL = Change(path="../../etc/passwd", was="root", now="x")
     ],
     ids=lambda text: text[-20:],
 )  # fmt: skip
-def test_a_file_cut_short_or_with_other_paths_changes_nothing(
-    text: str, machine: Path, runtime: Path
-) -> None:
+def test_a_file_cut_short_or_with_other_paths_changes_nothing(text: str, machine: Path, runtime: Path) -> None:
     runtime.mkdir()
     (runtime / tuning.STATE).write_text(text)
 
@@ -237,9 +233,7 @@ def test_a_file_cut_short_or_with_other_paths_changes_nothing(
     assert values(machine) == ASKED
 
 
-def test_a_state_file_that_others_could_write_is_not_believed(
-    machine: Path, runtime: Path, tmp_path: Path
-) -> None:
+def test_a_state_file_that_others_could_write_is_not_believed(machine: Path, runtime: Path, tmp_path: Path) -> None:
     killed(machine)
     (runtime / tuning.STATE).chmod(0o666)
 
@@ -344,9 +338,7 @@ def test_what_is_measured_again_is_measured_on_the_tuned_machine_too(machine: Pa
 
 
 @pytest.mark.usefixtures("_away")
-def test_the_watchdog_puts_back_what_a_killed_run_has_set(
-    machine: Path, tmp_path: Path, runtime: Path
-) -> None:
+def test_the_watchdog_puts_back_what_a_killed_run_has_set(machine: Path, tmp_path: Path, runtime: Path) -> None:
     (tmp_path / "e.yaml").write_text(ECHO % (machine / BALANCING, 60))
     run = command(machine, "run", "e.yaml", "-o", "e.db", "--tune", cwd=tmp_path)
     assert run.stderr is not None

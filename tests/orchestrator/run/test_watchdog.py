@@ -103,9 +103,7 @@ def test_a_tool_that_ended_in_time_has_not_timed_out_over_what_it_left(
     for timeout_s in (1.0, 10.0, 100.0):  # a busy machine may not let the tool end in time
         monkeypatch.setattr(process_tree, "GRACE_S", timeout_s + 0.2)
         watchdog = Watchdog()
-        outcome = run(
-            watchdog, f"{deaf} until [ -e {tmp_path}/deaf ]; do sleep 0.01; done; echo 1", timeout_s
-        )
+        outcome = run(watchdog, f"{deaf} until [ -e {tmp_path}/deaf ]; do sleep 0.01; done; echo 1", timeout_s)
         watchdog.stop()
         if outcome.exit_code == 0:
             break
@@ -151,9 +149,7 @@ with open_scratch(Path(sys.argv[1])) as scratch, Stop() as stop:
 
 def pinsweep(folder: Path, *scripts: str) -> tuple[subprocess.Popen[str], int]:
     """Start a pinsweep that runs `scripts` one after the other; return it and its watchdog's pid."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(folder), *scripts], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(folder), *scripts], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, int(process.stdout.readline())
 
@@ -345,9 +341,7 @@ def test_a_stop_that_nobody_ends_lasts_until_the_tool_is_ended(watchdog: Watchdo
     assert alive(t) == []
 
 
-def test_a_tool_that_is_stopped_cleans_up_when_it_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tool_that_is_stopped_cleans_up_when_it_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_tree, "GRACE_S", PATIENCE_S)
     watchdog = Watchdog()
 
@@ -364,9 +358,7 @@ def test_signals_that_pinsweep_ignores_or_handles_are_default_in_the_tool(watchd
     """What the watchdog drops, it must not teach the tools to ignore."""
     signals = run(watchdog, "grep -E 'Sig(Blk|Ign)' /proc/self/status").stdout.split()
 
-    dropped = sum(
-        1 << (number - 1) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
-    )
+    dropped = sum(1 << (number - 1) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD))
     assert int(signals[1], 16) & dropped == 0  # blocked
     assert int(signals[3], 16) & dropped == 0  # ignored
 
@@ -431,9 +423,7 @@ def test_orphans_that_end_while_a_tool_runs_are_waited_for(watchdog: Watchdog) -
     """The tool ends when nothing is left of them, not even a zombie."""
     orphans = 'for i in 1 2 3; do pids="$pids $(sleep 0.01 >/dev/null & echo $!)"; done'
 
-    outcome = run(
-        watchdog, f"{orphans}; for pid in $pids; do while [ -e /proc/$pid ]; do sleep 0.01; done; done"
-    )
+    outcome = run(watchdog, f"{orphans}; for pid in $pids; do while [ -e /proc/$pid ]; do sleep 0.01; done; done")
 
     assert (outcome.exit_code, outcome.timed_out) == (0, False)
 
@@ -457,9 +447,7 @@ def test_what_cannot_be_started_says_why(watchdog: Watchdog, tmp_path: Path) -> 
     assert watchdog.receive() == Refused(reason=f"{tmp_path}/no: No such file or directory")
 
 
-def test_descendants_are_found_with_and_without_the_kernel_s_list(
-    t: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_descendants_are_found_with_and_without_the_kernel_s_list(t: str, monkeypatch: pytest.MonkeyPatch) -> None:
     others = process_tree.descendants()
     with subprocess.Popen(["sh", "-c", f"(sleep {t}; :) & sleep {t}; :"]) as shell:
         until(lambda: len(alive(t)) == 2)

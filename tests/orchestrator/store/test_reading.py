@@ -38,9 +38,7 @@ def cut_commit(path: Path) -> None:
     with closing(sqlite3.connect(copy)) as db:
         db.execute("PRAGMA cache_size = 1")
         db.execute("UPDATE run SET wall_s = 999")
-        db.executemany(
-            "INSERT INTO output VALUES (?, 'x', 0, zeroblob(9000))", [(n,) for n in range(100, 120)]
-        )
+        db.executemany("INSERT INTO output VALUES (?, 'x', 0, zeroblob(9000))", [(n,) for n in range(100, 120)])
         shutil.copy(copy, path)
         shutil.copy(f"{copy}-journal", f"{path}-journal")
     copy.unlink()
@@ -117,9 +115,7 @@ def test_a_journal_that_is_exchanged_while_it_is_copied_deletes_nothing(
     evil = Path(f"{path}-journal").replace(path.with_name("evil"))
     cut_commit(path)
     copy = shutil.copyfile
-    monkeypatch.setattr(
-        database.shutil, "copyfile", lambda a, b: copy(evil if a.endswith("-journal") else a, b)
-    )
+    monkeypatch.setattr(database.shutil, "copyfile", lambda a, b: copy(evil if a.endswith("-journal") else a, b))
 
     with pytest.raises(UserError, match="journal of several databases"):
         open_result(path)
@@ -129,9 +125,7 @@ def test_a_journal_that_is_exchanged_while_it_is_copied_deletes_nothing(
 def test_a_copy_needs_no_locks(path: Path, tmp_path: Path) -> None:
     """All bytes that SQLite would lock are taken."""
     with open_result(path) as result, (tmp_path / "copy.db").open("wb") as target:
-        fcntl.fcntl(
-            target, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 1 << 30, 1024, 0)
-        )
+        fcntl.fcntl(target, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 1 << 30, 1024, 0))
         result.copy(tmp_path / "copy.db")
     assert wall_s(tmp_path / "copy.db") == {0.5}
 

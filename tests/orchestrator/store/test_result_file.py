@@ -234,9 +234,7 @@ def test_attempts_remember_the_good_one_else_the_last(tmp_path: Path) -> None:
         }
 
 
-def test_a_folder_that_is_closed_is_named_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_closed_is_named_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with create_result(tmp_path / "old.db") as result:
         begin(result)
     before = sorted(tmp_path.iterdir())
@@ -260,9 +258,7 @@ def test_a_folder_that_is_closed_is_named_and_nothing_is_left(
 def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> None:
     with create_result(tmp_path / "r.db") as result:
         session = begin(result)
-        result.add_plan(
-            session, EXPERIMENT, [StoredCell(cell=POINT, sweep_title="S", repeats=2, experiment="ab")], []
-        )
+        result.add_plan(session, EXPERIMENT, [StoredCell(cell=POINT, sweep_title="S", repeats=2, experiment="ab")], [])
 
         assert result.skipped() == ()
 
@@ -400,9 +396,7 @@ def emptied(path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", ["an empty file", "a cut creation", "no table"])
-def test_a_creation_that_was_cut_is_taken_up(
-    tmp_path: Path, left: str, cut_creation: Callable[[Path], None]
-) -> None:
+def test_a_creation_that_was_cut_is_taken_up(tmp_path: Path, left: str, cut_creation: Callable[[Path], None]) -> None:
     leave = {"an empty file": Path.touch, "a cut creation": cut_creation, "no table": emptied}[left]
     leave(tmp_path / "r.db")
     assert open_begun(tmp_path / "r.db") is None
@@ -468,9 +462,7 @@ def test_a_dangling_link_is_where_the_file_is_made(tmp_path: Path) -> None:
         (lambda path: path.with_name("other").replace(path), "was replaced by another file while the run wrote into it"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_taken_away_is_named(
-    tmp_path: Path, take: Callable[[Path], object], cause: str
-) -> None:
+def test_a_file_that_is_taken_away_is_named(tmp_path: Path, take: Callable[[Path], object], cause: str) -> None:
     (tmp_path / "other").write_text("mine")
     result = create_result(tmp_path / "r.db")
     session = begin(result)
@@ -603,11 +595,7 @@ def test_an_output_is_given_in_pieces_without_being_held(tmp_path: Path) -> None
 def test_what_is_unpacked_in_pieces_is_the_whole(data: bytes, piece: int) -> None:
     packed = zlib.compress(data)
 
-    assert (
-        b"".join(database.inflated(packed, len(data) + 1, piece))
-        == data
-        == database.inflate(packed, len(data) + 1)
-    )
+    assert b"".join(database.inflated(packed, len(data) + 1, piece)) == data == database.inflate(packed, len(data) + 1)
     with pytest.raises(ValueError, match="ends too early"):
         list(database.inflated(packed[:-1], len(data) + 1, piece))
     if len(data) > 1:

@@ -108,9 +108,7 @@ def read(result: ResultFile) -> None:
         (["PRAGMA writable_schema = ON", "UPDATE sqlite_master SET sql = replace(sql, 'repeats INTEGER', 'repeats TEXT') WHERE name = 'point'"], "its table point has no column most_repeats, repeats"),
     ],
 )  # fmt: skip
-def test_what_is_read_by_name_is_a_table_that_does_nothing(
-    path: Path, statements: list[str], what: str
-) -> None:
+def test_what_is_read_by_name_is_a_table_that_does_nothing(path: Path, statements: list[str], what: str) -> None:
     change(path, *statements)
 
     for take in (open_result, open_begun, create_result):
@@ -218,9 +216,7 @@ def test_a_text_that_is_too_long_is_not_read_into_memory(path: Path) -> None:
         result.runs()
 
 
-def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """48 runs of 256 MB each, which take a KB each in a file, are 0.5 s of CPU time a run."""
     change(path, f"UPDATE output SET size_bytes = {LARGEST + 1}", "UPDATE reading SET version = 0")
     monkeypatch.setattr(database, "inflated", lambda *_, **__: pytest.fail("it is unpacked"))
@@ -231,9 +227,7 @@ def test_an_output_that_is_too_large_to_be_parsed_is_not_unpacked(
 
 
 @pytest.mark.parametrize("end", ["-journal", "-wal"])
-def test_what_is_no_journal_is_not_opened_as_one(
-    path: Path, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
+def test_what_is_no_journal_is_not_opened_as_one(path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     """SQLite waits for who writes into a FIFO, and no signal ends that."""
     os.mkfifo(f"{path}{end}")
     monkeypatch.setattr(sqlite3, "connect", lambda *_, **__: pytest.fail("it is opened"))
@@ -260,9 +254,7 @@ def test_a_limit_of_cpu_time_ends_a_query(path: Path, monkeypatch: pytest.Monkey
 def test_a_limit_of_cpu_time_ends_a_look_at_the_progress(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = resource.getrlimit(resource.RLIMIT_CPU)
     monkeypatch.setenv("PINSWEEP_READ_CPU", "1")
-    monkeypatch.setattr(
-        progress, "_check_outputs", lambda _, db: db.execute(f"{ENDLESS} max(i) FROM n").fetchall()
-    )
+    monkeypatch.setattr(progress, "_check_outputs", lambda _, db: db.execute(f"{ENDLESS} max(i) FROM n").fetchall())
     with pytest.raises(PinsweepError, match="takes more than 1 s of CPU time"):
         progress.read(path)
 

@@ -34,7 +34,9 @@ from reports.render import terminal
 from reports.results.load import load
 
 FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
-POKES = "bytes, target=memory:latency[s], target=memory:latency.sd[s], target=file:latency[s], target=file:latency.sd[s]"
+POKES = (
+    "bytes, target=memory:latency[s], target=memory:latency.sd[s], target=file:latency[s], target=file:latency.sd[s]"
+)
 FIO_MIX = (
     "iodepth, bs, size, numjobs, runtime, direction=write:iops, direction=write:lat[us], "
     "direction=read:iops, direction=read:lat[us], disk_util[%]"
@@ -204,9 +206,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "audit-example.md"
 
 
 def test_the_page_names_findings_that_are_there(request: pytest.FixtureRequest) -> None:
-    rows = re.findall(
-        r"^\| ([A-C]) \| [^|]+ \| ([^|]+) \|", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| ([A-C]) \| [^|]+ \| ([^|]+) \|", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE)
     reports = {letter: {f.id for f in request.getfixturevalue(f"report_{n}")} for letter, n in zip("ABC", ("004", "003", "000"), strict=True)}  # fmt: skip
 
     assert len(rows) > 30
@@ -229,9 +229,7 @@ def test_sound_runs_are_left_in_peace(make: Any, tmp_path: Path) -> None:
             maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
         for threads in (1, 2, 4, 8):
             rate = min(12000.0 * threads, 30000.0) / wobble
-            maker.add(
-                "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
-            )
+            maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
         times = {0: 0.5 * wobble} | {2**p: (0.5 + 2**p / 12e3) * wobble for p in range(23)}
         maker.add("pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
         for depth in (1, 4, 16, 64):
@@ -330,17 +328,13 @@ def test_a_latency_that_falls_with_depth_in_random_rounds_is_no_state(
 
 def test_depth_and_state(make: Any, tmp_path: Path) -> None:
     iops = {1: 10e3, 4: 40e3, 8: 60e3, 32: 30e3}
-    cells = [
-        {"options": {"iodepth": d}, "parts": {"read": (rate, d / rate * 1e6)}} for d, rate in iops.items()
-    ]
+    cells = [{"options": {"iodepth": d}, "parts": {"read": (rate, d / rate * 1e6)}} for d, rate in iops.items()]
 
     assert len(found(fio(make, tmp_path / "up.db", cells), "F10")) == 1
     assert found(fio(make, tmp_path / "down.db", cells[::-1]), "F10") == []  # not in ascending order
 
 
-def mlc(
-    make: Any, path: Path, rows: Sequence[tuple[int, float, float]], **options: Any
-) -> tuple[Finding, ...]:
+def mlc(make: Any, path: Path, rows: Sequence[tuple[int, float, float]], **options: Any) -> tuple[Finding, ...]:
     maker = make.Maker(path)
     maker.add("loaded", "mlc", {"mode": "loaded_latency", **options}, make.mlc_text(rows))
     return findings(maker.write())
@@ -372,9 +366,7 @@ def test_of_a_superlinear_speedup_the_cell_is_named_that_no_other_agrees_with(
 ) -> None:
     maker = make.Maker(tmp_path / "a.db")
     for threads, rate in rates.items():
-        maker.add(
-            "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
-        )
+        maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
 
     assert found(findings(maker.write()), "G5") == [told]
 
@@ -394,10 +386,7 @@ def test_an_axis_that_nothing_shows(
     maker = make.Maker(tmp_path / "a.db")
     for value, factor in ((0, 1.0), (1, effect)):
         for i in range(repeats):
-            times = {
-                2**p: round((1 + 2**p / 1e3) * factor * (1 + noise * (i + value / 9)), 2)
-                for p in range(8, 16)
-            }
+            times = {2**p: round((1 + 2**p / 1e3) * factor * (1 + noise * (i + value / 9)), 2) for p in range(8, 16)}
             options = {"benchmark": "PingPong", "off_cache": value}
             maker.add("pingpong", "imb", options, make.imb_text(times), axes=("off_cache",))
 
@@ -438,9 +427,7 @@ def test_ranks_on_one_core(make: Any, tmp_path: Path) -> None:
 
 def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
     times = {0: 0.50, 1: 0.50, 2: 0.49, 4: 0.80, 8: 0.60, 16: 0.61}
-    maker = make.Maker(tmp_path / "a.db").add(
-        "pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times)
-    )
+    maker = make.Maker(tmp_path / "a.db").add("pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
 
     ((_, text),) = found(findings(maker.write()), "P4")
 
@@ -449,9 +436,7 @@ def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
 
 def test_times_that_shrink_beside_another_benchmark_are_pingpong_s(make: Any, tmp_path: Path) -> None:
     both = make.imb_text({4: 0.80, 8: 0.60}).partition("# All processes")[0]
-    both += (
-        "# Benchmarking PingPing \n# #processes = 2 \n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
-    )
+    both += "# Benchmarking PingPing \n# #processes = 2 \n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
     both += f"{4:13d} {1000:12d} {1.0:12.2f} {4.0:12.2f}\n"
     maker = make.Maker(tmp_path / "a.db").add("both", "imb", {"benchmark": ["PingPong", "PingPing"]}, both)
 
@@ -477,9 +462,7 @@ def test_repeats_that_are_none(
         maker = make.Maker(tmp_path / "a.db")
         maker.facts = {"kernel": "6.1", "memory_bytes": 100 << 30, **more}
         maker.groups["here"] = (Group(cpus=of, membind=(0,)),)
-        maker.add(
-            "triad", "stream", {"threads": 1}, make.stream_text(12000.0, 1), place="here", repeat=repeat
-        )
+        maker.add("triad", "stream", {"threads": 1}, make.stream_text(12000.0, 1), place="here", repeat=repeat)
         maker.write()
 
     assert [text for _, text in found(findings(tmp_path / "a.db"), "G9", "warn")] == texts
@@ -490,9 +473,7 @@ def test_a_program_that_was_compiled_between_two_sweeps(make: Any, tmp_path: Pat
         maker = make.Maker(tmp_path / "a.db")
         maker.programs = {"stream": {"name": "stream", "path": "/opt/stream", "sha256": digest}}
         for threads in (1, 2):
-            maker.add(
-                sweep, "stream", {"threads": threads}, make.stream_text(12e3, threads), axes=("threads",)
-            )
+            maker.add(sweep, "stream", {"threads": threads}, make.stream_text(12e3, threads), axes=("threads",))
         maker.write()
 
     assert found(findings(tmp_path / "a.db"), "G19") == [
@@ -596,9 +577,7 @@ def fio_normal(
     return (
         f"{head}j: (g=0): rw={rw}, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, (T) 64.0KiB-64.0KiB, ioengine={engine}, iodepth={iodepth}\n"
         "fio-3.33\nStarting 1 process\n\nj: (groupid=0, jobs=1): err= 0: pid=39: Sun Dec  5 00:54:06 2021\n"
-        + "".join(
-            f"  {one}\n     lat (usec): min=10, max=9000, avg={lat}, stdev=20.00\n" for one in line.split("|")
-        )
+        + "".join(f"  {one}\n     lat (usec): min=10, max=9000, avg={lat}, stdev=20.00\n" for one in line.split("|"))
         + "  cpu          : usr=0.26%, sys=0.31%, ctx=5630, majf=0, minf=7\n"
     )
 
@@ -706,9 +685,7 @@ def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None
             maker.text, maker.topology = text, "pack:1 numa:1 l3:1(size=64MB) core:4 pu:1"
             maker.add("s", "stream", {"threads": 4, "array_size": size}, make.stream_text(9000.0, 4), axes=axes, place="all")  # fmt: skip
             maker.write()
-        levels[name] = {
-            f.level for f in findings(maker.path) if f.id == "S1" and "last-level" in f.cells[0][1]
-        }
+        levels[name] = {f.level for f in findings(maker.path) if f.id == "S1" and "last-level" in f.cells[0][1]}
 
     assert levels == {"edited": {"warn"}, "swept": {"info"}}
 
@@ -722,9 +699,7 @@ def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None
         ("1 × 16 GB DDR5 4800 MT/s", "Intel(R) Xeon(R) Gold", "90.0 GB/s, the modules can move 38.4 GB/s"),
     ],
 )
-def test_memory_that_is_no_dimm_has_more_channels(
-    make: Any, tmp_path: Path, dimms: str, cpu: str, said: str
-) -> None:
+def test_memory_that_is_no_dimm_has_more_channels(make: Any, tmp_path: Path, dimms: str, cpu: str, said: str) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.facts = {**maker.facts, "dimms": dimms, "cpu_model": cpu}
     maker.add("scaling", "stream", {"threads": 4}, make.stream_text(90e3 / 1.01, 4))
@@ -820,8 +795,7 @@ def test_each_part_of_a_text_has_its_command(make: Any, tmp_path: Path) -> None:
     ]
 
     unions = sorted(
-        re.findall(r"core:0 and core:(\d+)", text)[0]
-        for _, text in found(heard(tmp_path, "".join(parts)), "P1")
+        re.findall(r"core:0 and core:(\d+)", text)[0] for _, text in found(heard(tmp_path, "".join(parts)), "P1")
     )
     assert unions == ["15", "3", "7"]
 
@@ -883,9 +857,7 @@ def test_a_fault_of_one_repeat_says_of_how_many(make: Any, tmp_path: Path) -> No
     """The samples of one repeat of three are not those of its mean."""
     maker = make.Maker(tmp_path / "f.db")
     for low in (950.0, 1050.0, 960.0):
-        text = make.fio_text(
-            {"read": (1e3, 900.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (low, 1100.0)}
-        )
+        text = make.fio_text({"read": (1e3, 900.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (low, 1100.0)})
         maker.add("s", "fio", {"rw": "randread", "iodepth": 1}, text)
 
     ((_, text),) = found(findings(maker.write()), "F6")
@@ -943,9 +915,7 @@ def test_ways_of_writing_that_mean_the_same(a: str, b: str, same: bool) -> None:
 
 def test_rates_that_a_text_cuts_are_no_other_mix_and_no_other_mean(tmp_path: Path) -> None:
     lines = "read: IOPS=2, BW=185KiB/s (189kB/s)(3MiB/20001msec)|write: IOPS=3, BW=198KiB/s (203kB/s)(3MiB/20001msec)"
-    mix = fio_normal(
-        lines.replace("write: IOPS=2", "write: IOPS=3"), 900.0, rw="randrw", engine="psync", iodepth=1
-    )
+    mix = fio_normal(lines.replace("write: IOPS=2", "write: IOPS=3"), 900.0, rw="randrw", engine="psync", iodepth=1)
     mix = "$ fio --name=j --rate_iops=3 --direct=1\n" + mix
     steady = fio_normal(
         "read: IOPS=7, BW=503KiB/s (515kB/s)(9MiB/20001msec)",
@@ -964,9 +934,7 @@ def buffered(make: Any, path: Path, *latencies: float) -> Path:
     """Repeats of buffered reads of so many µs, with a deviation above their mean."""
     maker = make.Maker(path)
     for latency in latencies:
-        told = json.loads(
-            make.fio_text({"read": (1e6 / latency, latency)}, bs="4k", rw="randread", iodepth=1)
-        )
+        told = json.loads(make.fio_text({"read": (1e6 / latency, latency)}, bs="4k", rw="randread", iodepth=1))
         told["jobs"][0]["read"]["lat_ns"]["stddev"] = 2e3 * latency
         told["jobs"][0]["job options"] |= {"direct": "0", "ioengine": "psync"}
         options = {"rw": "randread", "iodepth": 1, "direct": 0, "ioengine": "psync"}
@@ -1001,9 +969,7 @@ def test_coarse_times_say_why_they_are_a_warning_or_a_note(make: Any, tmp_path: 
     }
 
 
-def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them(
-    make: Any, tmp_path: Path
-) -> None:
+def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "p.db")
     whole = make.imb_text({0: 1.7, 8: 1.8, 2**20: 99.0})
     short = re.sub(r"(?m)^( +\d+ +) 1000 ", r"\1   20 ", whole)
@@ -1051,9 +1017,7 @@ def test_what_is_said_of_a_cell_and_what_of_each_repeat_are_counted_apart(make: 
     ]
 
 
-def test_repeats_in_which_other_directions_are_unsteady_are_not_one_finding(
-    make: Any, tmp_path: Path
-) -> None:
+def test_repeats_in_which_other_directions_are_unsteady_are_not_one_finding(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     for unsteady in ("read", "write"):
         parts = {"read": (1000.0, 1000.0), "write": (1000.0, 1000.0)}

@@ -13,9 +13,7 @@ def texts(path: Path, key: str) -> list[str]:
     return [text for finding in audit(load([path])) if finding.id == key for _, text in finding.cells]
 
 
-def test_threads_beyond_the_pus_are_another_machine_of_captured_output_alone(
-    make: Any, tmp_path: Path
-) -> None:
+def test_threads_beyond_the_pus_are_another_machine_of_captured_output_alone(make: Any, tmp_path: Path) -> None:
     """Of pinsweep's own run the topology is that of the machine: G8 said to take it from another."""
     maker = make.Maker(tmp_path / "own.db")
     maker.topology = "pack:1 numa:1 core:4 pu:1"

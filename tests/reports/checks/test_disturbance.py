@@ -74,16 +74,12 @@ def test_a_cell_has_its_quiet_runs_else_the_least_disturbed(
 ) -> None:
     results = load([maker.write()], include=include)
 
-    assert [
-        (run.options["threads"], run.record.repeat, run.record.attempt) for run in results.good("stream")
-    ] == runs
+    assert [(run.options["threads"], run.record.repeat, run.record.attempt) for run in results.good("stream")] == runs
     assert (results.planned, results.missing, results.failed) == (8, (), ())
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.randoms())
-def test_of_disturbed_runs_those_count_that_lost_hardly_more_than_the_least(
-    lost: list[float], random: Random
-) -> None:
+def test_of_disturbed_runs_those_count_that_lost_hardly_more_than_the_least(lost: list[float], random: Random) -> None:
     runs = [
         cast("Run", SimpleNamespace(is_disturbed=True, slot=i, record=SimpleNamespace(status="disturbed", counters={"elapsed_s": 1.0, "foreign_s": share})))
         for i, share in enumerate(lost)
@@ -123,9 +119,7 @@ def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:
     assert {*judged["verdict"]} <= {"same", "inconclusive"}
 
 
-def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_again(
-    make: Any, tmp_path: Path
-) -> None:
+def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_again(make: Any, tmp_path: Path) -> None:
     for name, counters, checks in (("unwatched", {}, {"G12"}), ("seen", SEEN, {"D1"})):
         maker = make.Maker(tmp_path / f"{name}.db")
         usage = {"user_s": 1.0, "system_s": 0.0, "involuntary_switches": 900.0}

@@ -22,9 +22,7 @@ def runs(files: int, hosts: int) -> dict[Any, Any]:
     }
 
 
-def test_a_direction_of_fio_is_doubted_alone_its_iops_with_its_mean_latency(
-    make: Any, tmp_path: Path
-) -> None:
+def test_a_direction_of_fio_is_doubted_alone_its_iops_with_its_mean_latency(make: Any, tmp_path: Path) -> None:
     """Of a mix whose writes were far apart the reads' mean was marked; and one that was as far apart as its IOPS was not, where it fell
     short of three times."""
     maker = make.Maker(tmp_path / "a.db")

@@ -118,9 +118,7 @@ def test_a_verify_that_fails_is_one_fact(make: Any, tmp_path: Path) -> None:
     said = {f.id: f for f in audit(load([taken(tmp_path, json.dumps(document))])) if f.level != "info"}
 
     assert list(said) == ["G10"]
-    assert said["G10"].cells[0][1] == (
-        "job 'job' read back other data than it had written (verify): errno 84"
-    )
+    assert said["G10"].cells[0][1] == ("job 'job' read back other data than it had written (verify): errno 84")
 
 
 def test_what_to_do_of_a_failed_job_is_not_to_take_in_what_is_there(make: Any, tmp_path: Path) -> None:

@@ -25,9 +25,7 @@ def stream(make: Any, path: Path, *cells: Sequence[float], seconds: float = 60, 
     for repeat in range(max(map(len, cells))):
         for n, rates in enumerate(cells, 1):
             if repeat < len(rates):
-                started = (
-                    f"2026-11-21T{int(9 + at // 3600):02}:{int(at // 60 % 60):02}:{int(at % 60):02}+00:00"
-                )
+                started = f"2026-11-21T{int(9 + at // 3600):02}:{int(at // 60 % 60):02}:{int(at % 60):02}+00:00"
                 text = make.stream_text(rates[repeat], n)
                 maker.add("s", "stream", {"threads": n}, text, axes=("threads",), started=started)
                 at += seconds
@@ -62,9 +60,7 @@ def test_repeats_that_differ(make: Any, tmp_path: Path, rates: Sequence[float], 
 
 
 @pytest.mark.parametrize("repeats", [pytest.param(n, marks=pytest.mark.slow) for n in (8, 10, 15)])
-def test_of_cells_with_two_percent_of_noise_hardly_any_is_named(
-    make: Any, tmp_path: Path, repeats: int
-) -> None:
+def test_of_cells_with_two_percent_of_noise_hardly_any_is_named(make: Any, tmp_path: Path, repeats: int) -> None:
     """Every second one was: the interval of a median of eight is their range."""
     random = Random(repeats)
     cells = [[20e3 * random.gauss(1, 0.02) for _ in range(repeats)] for _ in range(60)]
@@ -72,9 +68,7 @@ def test_of_cells_with_two_percent_of_noise_hardly_any_is_named(
     assert len(found(stream(make, tmp_path / "a.db", *cells), "G11")) <= 1
 
 
-def test_many_repeats_of_a_program_that_scatter_are_named_and_so_is_what_is_known(
-    make: Any, tmp_path: Path
-) -> None:
+def test_many_repeats_of_a_program_that_scatter_are_named_and_so_is_what_is_known(make: Any, tmp_path: Path) -> None:
     """18 repeats, ±12 %: their standard deviation, 7 %, is usual of three of an unknown program; of 18 it leaves the median open."""
     metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
     random = Random(4)
@@ -96,9 +90,7 @@ def test_many_repeats_of_a_program_that_scatter_are_named_and_so_is_what_is_know
 def test_a_drift_is_told_with_its_slope(beside: str, counted: str, make: Any, tmp_path: Path) -> None:
     """20 cells, 3 rounds of 20 min each: 6 % less at the end. Of two sweeps "60 runs of 20 cells" told of neither, nor of which number."""
     random = Random(1)
-    cells = [
-        [20e3 * (1 - 0.06 * (r * 20 + n) / 60) * random.gauss(1, 0.004) for r in range(3)] for n in range(20)
-    ]
+    cells = [[20e3 * (1 - 0.06 * (r * 20 + n) / 60) * random.gauss(1, 0.004) for r in range(3)] for n in range(20)]
 
     ((level, cell, text),) = found(stream(make, tmp_path / "a.db", *cells, beside=beside), "G14")
 
@@ -161,9 +153,7 @@ def test_what_settled_beside_cells_that_were_cut_short_is_not_by_chance() -> Non
     """Of three repeats, of none that differ and about nothing no noise can be told."""
     settled = [[1.0, 1.01, 0.99, 1.0, 1.0, 1.01]]
     assert (
-        by_chance(settled, [[1.0, 2.0, 3.0]] * 3)
-        == by_chance(settled, [[0.0, 0.0, 0.0, 0.0, 1.0, -1.0]] * 3)
-        == [""]
+        by_chance(settled, [[1.0, 2.0, 3.0]] * 3) == by_chance(settled, [[0.0, 0.0, 0.0, 0.0, 1.0, -1.0]] * 3) == [""]
     )
 
 

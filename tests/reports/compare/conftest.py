@@ -43,9 +43,7 @@ def stream_file(
     return written
 
 
-def command_file(
-    make: Any, path: Path, cells: Sequence[tuple[dict[str, Any], str, str]], **settings: Any
-) -> Path:
+def command_file(make: Any, path: Path, cells: Sequence[tuple[dict[str, Any], str, str]], **settings: Any) -> Path:
     """Runs of a command: (options beside the command, status, output) each."""
     maker = make.Maker(path)
     for name, value in settings.items():

@@ -57,9 +57,7 @@ def test_commands_and_hosts_that_differ_are_facts(make: Any, tmp_path: Path) -> 
 
 
 def test_derived_numbers_have_a_family_of_their_own(slow_remote: Comparison) -> None:
-    derived = {
-        (row["name"].title, row["axes"]["place"]): row for row in rows(slow_remote) if row["name"].derived
-    }
+    derived = {(row["name"].title, row["axes"]["place"]): row for row in rows(slow_remote) if row["name"].derived}
 
     assert {row["family"] for row in derived.values()} == {"stream, derived"}
     peak = derived["triad peak bandwidth", "remote"]
@@ -112,9 +110,7 @@ def test_cells_of_which_more_runs_failed_are_rows(make: Any, tmp_path: Path) -> 
     ]
     words = ("regressed", "failed", "unmatched", "improved")
     assert [found.fails({word}) for word in words] == [True, True, True, False]
-    turned = compare(
-        *(of(name, *one.results.paths.values()) for name, one in zip("AB", sides[::-1], strict=True))
-    )
+    turned = compare(*(of(name, *one.results.paths.values()) for name, one in zip("AB", sides[::-1], strict=True)))
     assert [turned.fails({word}) for word in words] == [False, False, True, False]
 
 
@@ -158,9 +154,7 @@ def test_a_side_whose_runs_all_failed_is_compared_and_fails(make: Any, tmp_path:
     a = of("A", command_file(make, tmp_path / "a.db", [({}, "ok", "rate 100\n")] * 3))
     b = of(
         "B",
-        command_file(
-            make, tmp_path / "b.db", [({}, "failed", "")] * 3, facts={**make.FACTS, "kernel": "new"}
-        ),
+        command_file(make, tmp_path / "b.db", [({}, "failed", "")] * 3, facts={**make.FACTS, "kernel": "new"}),
     )
 
     found = compare(a, b)
@@ -331,9 +325,7 @@ def test_a_tool_and_its_kernel_are_not_compared_unless_wanted(make: Any, tmp_pat
 def test_sides_with_the_same_two_programs_are_compared(make: Any, tmp_path: Path) -> None:
     sides = []
     for name in "AB":
-        maker = make.Maker(tmp_path / f"{name}.db").add(
-            "s", "stream", {"threads": 1}, make.stream_text(9e3, 1)
-        )
+        maker = make.Maker(tmp_path / f"{name}.db").add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1))
         kernel = Path(__file__).parents[2] / "fixtures/mlc/memlat_0.1_six_runs.out"
         maker.add("kernel", "mlc", {"mode": "idle_latency"}, kernel.read_text("utf-8"))
         maker.add("mlc", "mlc", {"mode": "latency_matrix"}, make.matrix_text([[80.1]]))

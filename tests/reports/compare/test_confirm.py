@@ -101,15 +101,11 @@ def test_cells_of_one_name_have_separate_verdicts(make: Any, tmp_path: Path) -> 
         for relation, rate in rates.items():
             for i in range(5):
                 text = make.stream_text(rate + i, 1)
-                maker.add(
-                    "s", "stream", {"ntimes": 3}, text, axes=("place",), place="disk", relation=relation
-                )
+                maker.add("s", "stream", {"ntimes": 3}, text, axes=("place",), place="disk", relation=relation)
         path: Path = maker.write()
         return path
 
-    first = compared(
-        written("a", {"local": 5000, "remote": 3000}), written("b", {"local": 4000, "remote": 2400})
-    )
+    first = compared(written("a", {"local": 5000, "remote": 3000}), written("b", {"local": 4000, "remote": 2400}))
     wanted = asked(first)
     fresh = [load([written(name, {"local": 5000})]) for name in ("g", "f")]
 

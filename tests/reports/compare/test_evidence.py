@@ -157,9 +157,7 @@ def test_captured_texts_did_not_take_turns(make: Any, tmp_path: Path) -> None:
             (tmp_path / f"{machine}_run{i}.txt").write_text(make.stream_text(rate + i, 4), encoding="utf-8")
     path = tmp_path / "r.db"
     axes = ("--axis", "machine=(clx|dnv)", "--axis", "repeat=run([0-9])")
-    done = CliRunner().invoke(
-        cli, ["parse", *map(str, sorted(tmp_path.glob("*.txt"))), *axes, "-o", str(path)]
-    )
+    done = CliRunner().invoke(cli, ["parse", *map(str, sorted(tmp_path.glob("*.txt"))), *axes, "-o", str(path)])
     assert done.exit_code == 0, done.output
 
     found = compare(*levels(load([path]), "machine", "clx,dnv"), by="machine")

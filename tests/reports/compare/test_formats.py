@@ -55,9 +55,7 @@ def test_nothing_in_the_answer_is_obeyed_by_a_terminal(hostile: Comparison) -> N
 
 
 @pytest.mark.slow
-def test_the_page_has_the_figures_and_no_script_of_a_name(
-    hostile: Comparison, slow_remote: Comparison
-) -> None:
+def test_the_page_has_the_figures_and_no_script_of_a_name(hostile: Comparison, slow_remote: Comparison) -> None:
     assert "<script" not in page(document(hostile, page=True), static=True)
     figures = [figure.id for figure in document(slow_remote, page=True).figures()]
     assert figures[0] == "changes"
@@ -100,9 +98,7 @@ def test_a_cell_that_failed_in_b_is_an_error_for_ci(make: Any, tmp_path: Path) -
     a = of("A", command_file(make, tmp_path / "a.db", [({"n": n}, "ok", "rate 5\n") for n in (1, 2, 2)]))
     b = of(
         "B",
-        command_file(
-            make, tmp_path / "b.db", [({"n": 1}, "ok", "rate 5\n"), *[({"n": 2}, "failed", "")] * 2]
-        ),
+        command_file(make, tmp_path / "b.db", [({"n": 1}, "ok", "rate 5\n"), *[({"n": 2}, "failed", "")] * 2]),
     )
     found = compare(a, b)
 

@@ -82,9 +82,7 @@ NODE_1 = ("node 1", list(range(10, 20)))
         ([({"threads": 8}, *LOCAL)], [({"threads": 10}, *NODE_1)], []),  # 8 threads on 4 PUs are another share
     ],
 )  # fmt: skip
-def test_places_of_two_machines_are_matched(
-    make: Any, tmp_path: Path, a: Any, b: Any, pairs: list[str]
-) -> None:
+def test_places_of_two_machines_are_matched(make: Any, tmp_path: Path, a: Any, b: Any, pairs: list[str]) -> None:
     sides = [
         machine(
             make,

@@ -30,9 +30,7 @@ def numbers(run: Run) -> list[Number]:
     return [number for number in each_number(run) if number.name.better != "neither" or number.name.derived]
 
 
-def run_of(
-    make: Any, tmp_path: Path, tool: str, text: str, options: dict[str, Any] | None = None
-) -> model.Run:
+def run_of(make: Any, tmp_path: Path, tool: str, text: str, options: dict[str, Any] | None = None) -> model.Run:
     path = make.Maker(tmp_path / f"{tool}.db").add("s", tool, options or {}, text).write()
     return load([path]).good(tool)[0]
 
@@ -70,20 +68,14 @@ def test_imb_gets_its_digits_back_from_the_bandwidth(make: Any, tmp_path: Path) 
 
 def test_a_bandwidth_that_counts_twice_is_left_alone(make: Any, tmp_path: Path) -> None:
     text = make.imb_text({8: 0.19, 64: 0.25}).replace("42.11", "84.21")
-    found = [
-        n for n in numbers(run_of(make, tmp_path, "imb", text)) if dict(n.name.part).get("message_size") == 8
-    ]
+    found = [n for n in numbers(run_of(make, tmp_path, "imb", text)) if dict(n.name.part).get("message_size") == 8]
 
     assert (found[0].value, found[0].resolution) == (190.0, pytest.approx(10 / 190))
 
 
 def test_pingpong_offers_start_up_peak_and_half_size(make: Any, tmp_path: Path) -> None:
     times = {0: 0.3} | {2**p: 0.3 + 2**p / 10_000 for p in range(23)}  # 0.3 µs, 10 GB/s
-    found = {
-        n.name.quantity: n
-        for n in numbers(run_of(make, tmp_path, "imb", make.imb_text(times)))
-        if n.name.derived
-    }
+    found = {n.name.quantity: n for n in numbers(run_of(make, tmp_path, "imb", make.imb_text(times))) if n.name.derived}
 
     assert found["α"].value == pytest.approx(300, rel=0.01)
     assert found["peak bandwidth"].value == pytest.approx(1e10, rel=0.01)
@@ -94,9 +86,7 @@ def test_mlc_gives_rows_and_what_the_curve_offers(make: Any, tmp_path: Path) -> 
     rows = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3), (9000, 80.2, 500.0)]
     found = numbers(run_of(make, tmp_path, "mlc", make.mlc_text(rows)))
 
-    latencies = {
-        dict(n.name.part)["delay"]: n for n in found if n.name.quantity == "latency" and not n.name.derived
-    }
+    latencies = {dict(n.name.part)["delay"]: n for n in found if n.name.quantity == "latency" and not n.name.derived}
     assert {delay: n.value for delay, n in latencies.items()} == {d: lat for d, lat, _ in rows}
     assert latencies[5000].resolution == pytest.approx(0.01 / 80)
     derived = {n.name.quantity: n.value for n in found if n.name.derived}
@@ -106,9 +96,7 @@ def test_mlc_gives_rows_and_what_the_curve_offers(make: Any, tmp_path: Path) -> 
 
 
 def test_fio_gives_quantiles_only_where_ten_lie_beyond(make: Any, tmp_path: Path) -> None:
-    few = make.fio_text(
-        {"read": (20.0, 90.0)}, bs="4k", rw="randread", iodepth=1
-    )  # 400 I/Os: 4 of them above p99
+    few = make.fio_text({"read": (20.0, 90.0)}, bs="4k", rw="randread", iodepth=1)  # 400 I/Os: 4 of them above p99
     many = make.fio_text({"read": (20000.0, 90.0)}, bs="4k", rw="randread", iodepth=1)
 
     names = [
@@ -154,15 +142,10 @@ def test_values_are_multiples_of_their_step(values: list[int], power: int) -> No
 def test_a_curve_over_threads_offers_its_peak_and_where_it_is_full(make: Any, tmp_path: Path) -> None:
     rates = {1: 8000.0, 2: 15000.0, 4: 19500.0, 8: 20000.0}
     curve = {
-        n: numbers(run_of(make, tmp_path / str(n), "stream", make.stream_text(rate, n)))
-        for n, rate in rates.items()
+        n: numbers(run_of(make, tmp_path / str(n), "stream", make.stream_text(rate, n))) for n, rate in rates.items()
     }
 
-    triad = {
-        n.name.quantity: n.value
-        for n in curve_numbers("stream", curve)
-        if n.name.part == (("kernel", "triad"),)
-    }
+    triad = {n.name.quantity: n.value for n in curve_numbers("stream", curve) if n.name.part == (("kernel", "triad"),)}
 
     assert triad == {"threads for 95 % of the peak": 4.0}
     cells = {n: {number.name: [number.value] for number in found} for n, found in curve.items()}

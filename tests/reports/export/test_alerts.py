@@ -21,9 +21,7 @@ from reports.results.load import load
 from tests.waits import until
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "openmetrics.md"
-GROUPS, GRAFANA = map(
-    yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-)
+GROUPS, GRAFANA = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
 HOSTS = [f"node{n:02}" for n in range(1, 13)]
 SLOW, OTHER = "node03", "node12"
 
@@ -81,9 +79,7 @@ def test_promtool_reads_what_is_written(texts: tuple[str, str], which: int) -> N
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_each_alert_fires_for_the_host_that_it_is_about_and_no_other(
-    texts: tuple[str, str], tmp_path: Path
-) -> None:
+def test_each_alert_fires_for_the_host_that_it_is_about_and_no_other(texts: tuple[str, str], tmp_path: Path) -> None:
     series = []
     for text in texts:
         for name, own in samples(text).items():

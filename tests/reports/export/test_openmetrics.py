@@ -108,9 +108,7 @@ def test_labels_that_prometheus_sets_itself_are_left_to_it(make: Any, tmp_path: 
         maker.add("zip", "command", options, "rate 7 MB/s\n", axes=("job", "1st", "host"))
     got = read(openmetrics.text(load([maker.write()])))
 
-    value = found(
-        got, "pinsweep_command_rate_bytes_per_second", tool_job="x", _1st="1", host="node07", host_="h"
-    )
+    value = found(got, "pinsweep_command_rate_bytes_per_second", tool_job="x", _1st="1", host="node07", host_="h")
     assert value == 7e6
     assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a.b") == 7e-3
     assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a-b") == 7e-3
@@ -214,8 +212,7 @@ def test_whatever_a_user_calls_his_numbers(
     values = Counter(
         f"{value:.6g}"
         for name, found in samples.items()
-        if name.startswith("pinsweep_command")
-        and not name.endswith(("_command_repeats", "_command_doubtful"))
+        if name.startswith("pinsweep_command") and not name.endswith(("_command_repeats", "_command_doubtful"))
         for value in found.values()
     )
     base = {"s": 1, "ms": 1e-3, "%": 1e-2}

@@ -35,15 +35,11 @@ class Files:
             bad = {} if status == "ok" else {"status": status, "reason": reason}
             for threads, base in ((1, 10e3), (4, 20e3)):
                 text = self.make.stream_text(base * (1 + self.noise.gauss(0, 0.005)) / (1 + slower), threads)
-                maker.add(
-                    "scaling", "stream", {"threads": threads}, "" if bad else text, axes=("threads",), **bad
-                )
+                maker.add("scaling", "stream", {"threads": threads}, "" if bad else text, axes=("threads",), **bad)
             if mlc:
                 idle = 80 * (1 + self.noise.gauss(0, 0.005)) * (1 + latency)
                 text = self.make.matrix_text([[idle, idle * 1.7], [idle * 1.7, idle]])
-                maker.add(
-                    "matrix", "mlc", {"mode": "latency_matrix"}, "" if bad else text, axes=("mode",), **bad
-                )
+                maker.add("matrix", "mlc", {"mode": "latency_matrix"}, "" if bad else text, axes=("mode",), **bad)
             self.paths.append(maker.write())
         return self
 

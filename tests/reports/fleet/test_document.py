@@ -95,9 +95,7 @@ def test_the_next_command_measures_suspects_and_good_hosts(files: Files, tmp_pat
         "pinsweep", "run", "my exp.yaml", "--cells", "bs=4k,a b", "--only", "scaling", "--nodes", "n[01-02,11-12]", "-o", f"{tmp_path}/again-2",
     ]  # fmt: skip
     assert again.drain_command(fleet) == ""
-    assert "\n" not in again.rerun_command(
-        files.add("n13\ntouch x", 0.2).ran("run", "e.yaml").judge(), tmp_path
-    )
+    assert "\n" not in again.rerun_command(files.add("n13\ntouch x", 0.2).ran("run", "e.yaml").judge(), tmp_path)
     assert again.rerun_command(files.ran("parse", "x.txt").judge(), tmp_path) == ""
 
 

@@ -59,9 +59,7 @@ def test_two_groups_of_hosts_are_not_judged_and_fail(files: Files) -> None:
     fleet = files.hosts(1, 4, sessions=3).hosts(5, 8, sessions=3, slower=0.25, latency=0.25).judge()
     assert {*fleet.hosts["status"]} == {"unknown"}
     assert {*fleet.hosts["reason"]} == {"the hosts fall into two groups"}
-    assert [(worse, len(numbers)) for worse, numbers in fleet.halves.items()] == [
-        (("n05", "n06", "n07", "n08"), 12)
-    ]
+    assert [(worse, len(numbers)) for worse, numbers in fleet.halves.items()] == [(("n05", "n06", "n07", "n08"), 12)]
     assert fleet.fails()
 
 
@@ -98,12 +96,8 @@ def test_a_host_that_lost_memory_is_judged_with_its_hardware(files: Files) -> No
     assert statuses(files.judge(), "ok") == {"n12 (memory 16 GiB)": "broken", "n12 (memory 8 GiB)": "unknown"}
 
 
-@pytest.mark.parametrize(
-    ("boots", "status"), [(("b1", "b1", "b1"), "suspicious"), (("b1", "b2", "b3"), "broken")]
-)
-def test_sessions_of_one_boot_within_an_hour_are_one(
-    files: Files, boots: tuple[str, ...], status: str
-) -> None:
+@pytest.mark.parametrize(("boots", "status"), [(("b1", "b1", "b1"), "suspicious"), (("b1", "b2", "b3"), "broken")])
+def test_sessions_of_one_boot_within_an_hour_are_one(files: Files, boots: tuple[str, ...], status: str) -> None:
     files.hosts(1, 12)
     for boot in boots:
         files.add("n13", 0.2, facts={"boot_id": boot})
@@ -210,9 +204,7 @@ def test_a_worst_number_is_not_noise(programs: Callable[..., Fleet]) -> None:
         12,
         1,
         metrics,
-        lambda n, _: (
-            f"rate {75 if n == 5 else 100 + (n - 6) * 5}\nspeed {87 if n == 5 else 100 + n / 100:.2f}\n"
-        ),
+        lambda n, _: f"rate {75 if n == 5 else 100 + (n - 6) * 5}\nspeed {87 if n == 5 else 100 + n / 100:.2f}\n",
     )
     assert [*fleet.odd["number"][fleet.odd["host"] == "n05"]] == ["s: speed", "s: rate"]
 
@@ -248,9 +240,7 @@ def test_few_hosts_are_judged_by_a_baseline(files: Files, past: Files) -> None:
     [({"cpu_model": "old"}, 1, 0), ({"boot_id": "b1"}, 3, 1)],
     ids=["other hardware", "one hour"],
 )
-def test_what_a_baseline_counts(
-    files: Files, past: Files, facts: dict[str, str], sessions: int, baseline: int
-) -> None:
+def test_what_a_baseline_counts(files: Files, past: Files, facts: dict[str, str], sessions: int, baseline: int) -> None:
     past.add("old", sessions=sessions, facts=facts)
     fleet = files.hosts(1, 1).judge(baseline=load(past.paths))
     assert {*fleet.numbers["baseline"]} == {baseline}
@@ -269,9 +259,7 @@ def test_numbers_and_cells_that_hosts_lack(files: Files) -> None:
 
 
 def test_gaps_of_hosts_and_files(files: Files) -> None:
-    files.hosts(1, 9).add("n10", status="failed", reason="exit status 1: no memory").add(
-        "n11", status="disturbed"
-    )
+    files.hosts(1, 9).add("n10", status="failed", reason="exit status 1: no memory").add("n11", status="disturbed")
     files.hosts(12, 12).add("n12", day=1, status="failed", reason="exit status 1: no memory")
     fleet = files.judge(expected=["n01", "n13", "n14"], unreadable=[("x.db", "damaged")])
     assert [(gap.what, gap.names, gap.reason) for gap in fleet.gaps] == [
@@ -326,9 +314,7 @@ def test_flags_of_a_cell_are_flags_of_its_numbers(make: Any, files: Files) -> No
     maker = make.Maker(files.folder / "wide.db", host="n13")
     for rates in ((8e3, 16e3), (4e3, 16e3), (8e3, 16e3)):
         for threads, rate in zip((1, 4), rates, strict=True):
-            maker.add(
-                "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
-            )
+            maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
     files.paths.append(maker.write())
     odd = files.judge().odd
     assert {*zip(odd["cell"], odd["flags"], strict=True)} == {

@@ -21,9 +21,7 @@ from tests.reports.fleet.conftest import Files
 )  # fmt: skip
 def test_a_rule_names_a_number_as_the_table_does(make: Any, tmp_path: Path, pattern: str, fits: int) -> None:
     maker = make.Maker(tmp_path / "a.db").add("s", "stream", {"threads": 4}, make.stream_text(2e4, 4))
-    text = make.fio_text(
-        {"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (90.0, 0.2)}
-    )
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (90.0, 0.2)})
     maker.add("disk", "fio", {"rw": "randread"}, text)
     (rule,) = parse(f"rules:\n  - {{metric: '{pattern}', tolerance: 8 %}}\n", "r.yaml")
     assert sum(map(rule.fits, measure(load([maker.write()])).frame().to_dict("records"))) == fits

@@ -41,9 +41,7 @@ def test_a_slow_kind_of_host_that_fills_a_rack_accuses_no_rack() -> None:
 def test_the_chance_is_the_hypergeometric_one() -> None:
     ((_, _, chance),) = shared([ALL], ALL[:4] + ALL[38:39], {"leaf0": ALL[:10]})
 
-    assert chance == pytest.approx(
-        sum(math.comb(5, k) * math.comb(35, 10 - k) for k in (4, 5)) / math.comb(40, 10)
-    )
+    assert chance == pytest.approx(sum(math.comb(5, k) * math.comb(35, 10 - k) for k in (4, 5)) / math.comb(40, 10))
 
 
 def test_of_fleets_without_a_cause_hardly_one_accuses_a_switch() -> None:
@@ -68,9 +66,7 @@ def test_of_fleets_without_a_cause_hardly_one_accuses_a_switch() -> None:
         ("SwitchName=s0 Nodes=n1\nSwitchName=s1 Switches=s0\n", {"s0": ("n1",)}),  # topology.conf
     ],
 )  # fmt: skip
-def test_what_slurm_prints_and_a_list_of_ones_own_are_read(
-    text: str, want: dict[str, tuple[str, ...]]
-) -> None:
+def test_what_slurm_prints_and_a_list_of_ones_own_are_read(text: str, want: dict[str, tuple[str, ...]]) -> None:
     assert switches.read(text, "t.txt") == want
 
 

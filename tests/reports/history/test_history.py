@@ -197,10 +197,7 @@ def test_what_one_boot_did_within_an_hour_is_one_session(nights: Nights) -> None
 
 def test_a_session_with_a_wrong_clock_is_in_its_place(nights: Nights) -> None:
     day = 86400.0
-    facts = [
-        {**(OLD if i < 12 else NEW), "boot_id": "ab"[i // 12], "uptime_s": 60 + i % 12 * day}
-        for i in range(24)
-    ]
+    facts = [{**(OLD if i < 12 else NEW), "boot_id": "ab"[i // 12], "uptime_s": 60 + i % 12 * day} for i in range(24)]
     started = [night(i) for i in range(24)]
     started[12] = "2025-01-10T03:00:00+00:00"
     history = nights.add(rates((12, 100), (12, 90)), facts, started=started).history()
@@ -364,9 +361,7 @@ def test_a_step_in_the_last_sessions_is_found_once() -> None:
     values: list[float] = []
     for last in (1, 2, 3, 4):
         values = _series(14, 0.01, chance)
-        move = recent(
-            [v * (0.85 if i >= 14 - last else 1) for i, v in enumerate(values)], (), "higher", among=20
-        )
+        move = recent([v * (0.85 if i >= 14 - last else 1) for i, v in enumerate(values)], (), "higher", among=20)
         assert move is not None
         assert move.sessions == last
     low = [v * (0.85 if i >= 7 else 1) for i, v in enumerate(values)]

@@ -22,9 +22,7 @@ def test_what_was_edited_is_kept(tmp_path: Path) -> None:
     assert second.kept == {"report.md": "report.new.md"}
     assert second.renewed == ["data.csv"]
 
-    third = folder.write(
-        tmp_path, {"report.md": b"three", "data.csv": b"two"}
-    )  # report.new.md is ours: renewed
+    third = folder.write(tmp_path, {"report.md": b"three", "data.csv": b"two"})  # report.new.md is ours: renewed
     assert (tmp_path / "report.new.md").read_bytes() == b"three"
     assert third.same == ["data.csv"]
 

@@ -144,9 +144,7 @@ def chunks(image: bytes) -> list[tuple[bytes, bytes]]:
     return out
 
 
-def test_a_picture_is_opaque_fits_and_can_be_traced(
-    files: dict[str, bytes], lab: Lab, results: model.Results
-) -> None:
+def test_a_picture_is_opaque_fits_and_can_be_traced(files: dict[str, bytes], lab: Lab, results: model.Results) -> None:
     for figure in lab.figures():
         svg = ET.fromstring(files[f"figures/{figure.id}.svg"])
         trace = svg.findtext("{http://www.w3.org/2000/svg}metadata") or ""
@@ -235,14 +233,10 @@ def test_the_pdf_is_of_the_text_that_is_there(one_run: Path, tmp_path: Path) -> 
     assert isinstance(CliRunner().invoke(cli, words).exception, UserError)
 
 
-def test_without_typst_all_else_is_written(
-    one_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_typst_all_else_is_written(one_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "typst", None)
 
-    done = CliRunner().invoke(
-        cli, ["report", str(one_run), "--lab", str(tmp_path / "lab"), "--format", "json"]
-    )
+    done = CliRunner().invoke(cli, ["report", str(one_run), "--lab", str(tmp_path / "lab"), "--format", "json"])
 
     assert done.exit_code == 0
     assert json.loads(done.stdout)["lab"]["no_pdf"]["reason"] == "typst is not installed"
@@ -261,9 +255,7 @@ def hostile_result(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
             axes=("threads",), place=HOSTILE, sweep_title=HOSTILE,
         )  # fmt: skip
     for text in SAMPLES:
-        maker.add(
-            "failed", "stream", {"threads": 1, "note": text}, "", axes=("note",), status="failed", reason=text
-        )
+        maker.add("failed", "stream", {"threads": 1, "note": text}, "", axes=("note",), status="failed", reason=text)
         maker.skip("skipped", text, note=text)
     metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
     for text in SAMPLES[::5]:
@@ -292,9 +284,7 @@ def test_hostile_texts_compile(hostile_result: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("latexmk"), reason="no latexmk here")
 @pytest.mark.parametrize("which", ["full_result", "hostile_result"])
-def test_latex_compiles_with_plain_latexmk(
-    which: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_latex_compiles_with_plain_latexmk(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     CliRunner().invoke(cli, ["report", str(request.getfixturevalue(which)), "--lab", str(tmp_path)])
     (tmp_path / "report.pdf").unlink(missing_ok=True)
 

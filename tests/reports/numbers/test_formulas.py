@@ -112,9 +112,7 @@ def test_differs_asks_more_of_few_or_scattered_repeats() -> None:
     assert not formulas.differs(around(100, 2, 0.01), around(105, 2, 0.01))
     assert not formulas.differs(around(100, 5, 0.2), around(110, 5, 0.01))
     assert not formulas.differs(around(100, 2, 1.9), around(180, 2, 0.01))
-    assert not formulas.differs(
-        Spread(0.225, 0.21, 0.24, 2), Spread(25.4, 0.2, 50.6, 2)
-    )  # one repeat of two was hit
+    assert not formulas.differs(Spread(0.225, 0.21, 0.24, 2), Spread(25.4, 0.2, 50.6, 2))  # one repeat of two was hit
 
 
 @pytest.mark.parametrize(
@@ -239,9 +237,7 @@ def test_modes_are_peaks_with_their_mass() -> None:
 
 def test_a_mode_has_the_median_of_its_own_samples() -> None:
     """Of the tool's own buckets, not of the wider ones that peaks are looked for in."""
-    found = formulas.modes(
-        [Bucket(42, 42.4, 700), Bucket(42.4, 43, 400), Bucket(69, 70, 4000), Bucket(70, 70.2, 5000)]
-    )
+    found = formulas.modes([Bucket(42, 42.4, 700), Bucket(42.4, 43, 400), Bucket(69, 70, 4000), Bucket(70, 70.2, 5000)])
 
     assert [m.at for m in found] == [pytest.approx(42.2), pytest.approx(70.1)]
 

@@ -87,10 +87,7 @@ def test_a_first_repeat_is_slow_beyond_noise_alone() -> None:
 
 def swept(random: Random, cells: int, rounds: int, slope: float, noise: float = 0.02) -> Drift | None:
     """A sweep of one hour, in rounds of random order."""
-    order = [
-        (n, cell)
-        for n, cell in enumerate(c for _ in range(rounds) for c in random.sample(range(cells), cells))
-    ]
+    order = [(n, cell) for n, cell in enumerate(c for _ in range(rounds) for c in random.sample(range(cells), cells))]
     runs: dict[int, list[Timed]] = {}
     for n, cell in order:
         hours = n / len(order)

@@ -143,9 +143,7 @@ def fleet(make: Any, folder: Path, out: Path) -> None:
     for i in range(9):
         maker = make.Maker(folder / f"n{i}.db", host=f"n{i:03d}")
         for rate in (20e3, 20.1e3, 20.2e3):
-            maker.add(
-                "s", "stream", {"threads": 4}, make.stream_text(rate * (0.7 if i == 5 else 1 + i / 1e3), 4)
-            )
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate * (0.7 if i == 5 else 1 + i / 1e3), 4))
         files.append(maker.write())
     pinsweep("fleet", *files, "-o", out)
 
@@ -223,9 +221,7 @@ _seen: dict[int, dict[str, int]] = {1280: {}, 400: {}}
 def violations(browser: Browser, path: Path, *, awake: bool = False) -> dict[str, Any]:
     """Return what axe finds in a page whose details are all open, by the width and theme at which it does, and whether it is wider than the screen: every rule at both widths, that on
     contrast, which alone depends on colours and takes most of the time, in both themes at both, of texts that are alike at two. awake: with a chart that is zoomed."""
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 900}, color_scheme="light", bypass_csp=True
-    )
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light", bypass_csp=True)
     context.set_default_timeout(1000 * PATIENCE_S)
     page: Page = context.new_page()
     page.goto(path.as_uri())
@@ -261,9 +257,7 @@ QUICK = ("one run",)
 @pytest.mark.parametrize(
     "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 )
-def test_axe_finds_nothing_in_any_kind_of_page(
-    browser: Browser, make: Any, tmp_path: Path, kind: str
-) -> None:
+def test_axe_finds_nothing_in_any_kind_of_page(browser: Browser, make: Any, tmp_path: Path, kind: str) -> None:
     out = tmp_path / "page.html"
     KINDS[kind](make, tmp_path, out)
 

@@ -64,9 +64,7 @@ def test_the_theme_is_switched_and_a_picture_follows(browser: Browser, report: P
 
 def test_tables_are_copied_and_pictures_saved(browser: Browser, report: Path) -> None:
     with opened(browser, report) as page:
-        page.evaluate(
-            "document.execCommand = () => { window.copied = document.activeElement.value; return true; }"
-        )
+        page.evaluate("document.execCommand = () => { window.copied = document.activeElement.value; return true; }")
         page.locator("summary", has_text="Numbers").first.click()
         page.get_by_role("button", name="Copy as TSV").first.click()
         assert page.evaluate("window.copied").splitlines()[0].split("\t")[:2] == ["place", "threads"]

@@ -107,9 +107,7 @@ EXTENDS = '{% extends "pinsweep/base.html.j2" %}\n'
     ],
     ids=["syntax", "variable", "attribute", "block", "parent", "file", "outside", "arithmetic", "filter", "style", "name"],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_place(
-    files: dict[str, str], said: str, built: Page, tmp_path: Path
-) -> None:
+def test_mistakes_are_told_with_their_place(files: dict[str, str], said: str, built: Page, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=said):
         html(built, template=folder(tmp_path, **files))
 
@@ -140,9 +138,7 @@ def test_a_folder_that_is_none(built: Page, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_and_the_status_is_2(make: Any, tmp_path: Path) -> None:
-    result = (
-        make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1)).write()
-    )
+    result = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1)).write()
     where = tmp_path / "site"
     (where / "lab").mkdir(parents=True)
     (where / "base.html.j2").write_text("{{ pgae }}", "utf-8")

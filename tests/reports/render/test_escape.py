@@ -50,10 +50,7 @@ def test_markdown_shows_the_text_itself(text: str) -> None:
 
 @pytest.mark.parametrize("text", SAMPLES)
 def test_markdown_shows_what_would_mean_something(text: str) -> None:
-    assert (
-        shown(MarkdownIt("gfm-like", {"linkify": False}).parse(escape.markdown(text)))
-        == escape.line(text).strip()
-    )
+    assert shown(MarkdownIt("gfm-like", {"linkify": False}).parse(escape.markdown(text))) == escape.line(text).strip()
 
 
 @given(any_text.filter(lambda t: escape.line(t).strip() != ""))
@@ -99,9 +96,7 @@ def test_typst_strings_hold_the_text_itself(tmp_path: Path) -> None:
     path = tmp_path / "t.typ"
     path.write_text("\n".join(f"#metadata({escape.typst_string(t)}) <t>" for t in SAMPLES), "utf-8")
 
-    assert json.loads(typst.query(path, "<t>", field="value")) == [
-        escape.line(t, blanks=True) for t in SAMPLES
-    ]
+    assert json.loads(typst.query(path, "<t>", field="value")) == [escape.line(t, blanks=True) for t in SAMPLES]
 
 
 @given(any_text)
@@ -109,9 +104,7 @@ def test_typst_strings_hold_the_text_itself(tmp_path: Path) -> None:
 @example("′″")
 def test_latex_has_no_command_that_is_not_ours(text: str) -> None:
     """Without the commands that escaping writes, nothing is left that means something to TeX."""
-    known = {c for value in escape._LATEX.values() for c in re.findall(r"\\[a-zA-Z]+", value)} | {
-        r"\pinsweepsign"
-    }
+    known = {c for value in escape._LATEX.values() for c in re.findall(r"\\[a-zA-Z]+", value)} | {r"\pinsweepsign"}
     escaped = escape.latex(text)
 
     assert set(re.findall(r"\\[a-zA-Z]+", escaped)) <= known

@@ -48,9 +48,7 @@ TABLE = Table(
     flags=("", "G11, F1", ""),
     most=2,
 )
-FIGURE = Figure(
-    id="f", title="Rate by threads", spec={}, table=TABLE, caption="Lines.", about="Medians.", flags="F1"
-)
+FIGURE = Figure(id="f", title="Rate by threads", spec={}, table=TABLE, caption="Lines.", about="Medians.", flags="F1")
 DOCUMENT = Document(
     title=f"A first look {HOSTILE}",
     blocks=(

@@ -99,9 +99,7 @@ def test_the_picture_escapes_all_texts_and_has_everything_that_is_declared() -> 
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("panels", [(), ("place",)])
-def test_every_kind_is_drawn_in_one_panel_and_in_several(
-    kind: Kind, x: str, y: str, panels: tuple[str, ...]
-) -> None:
+def test_every_kind_is_drawn_in_one_panel_and_in_several(kind: Kind, x: str, y: str, panels: tuple[str, ...]) -> None:
     rows = ROWS.assign(share=[1, 0.5, 0.1, 0.01, 1, 0.1], x2=ROWS["value"] * 2, low=ROWS["value"] / 2, high=ROWS["value"] * 2)  # fmt: skip
     chart = Chart(id="f", title="t", kind=kind, x=x, y=y, panels=panels, log_x=kind in ("steps", "bars"), log_y=kind == "steps")  # fmt: skip
     figure = vega.figure(chart, rows)

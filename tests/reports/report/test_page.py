@@ -163,9 +163,7 @@ def test_nothing_from_a_file_can_act_and_the_policy_allows_the_pages_own_style_a
         allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
         named = next(part for part in policy.split("; ") if part.startswith(f"{tag}-src"))
         assert named.endswith(allowed)
-        assert len(named.split()) == 1 + len(digests) + (
-            tag == "script"
-        )  # and Vega, which the script unpacks
+        assert len(named.split()) == 1 + len(digests) + (tag == "script")  # and Vega, which the script unpacks
     assert "<script" not in html(page, static=True)
     assert html(page) == text
 
@@ -196,11 +194,7 @@ def test_a_program_of_the_users_own_has_key_numbers(make: Any, tmp_path: Path) -
 
 
 def test_a_command_line_of_megabytes_is_told_by_its_beginning(make: Any, tmp_path: Path) -> None:
-    (run,) = load(
-        [make.Maker(tmp_path / "a.db").add("s", "stream", {}, make.stream_text(1e4, 1)).write()]
-    ).runs
-    long = dataclasses.replace(
-        run, record=dataclasses.replace(run.record, argv=("x", "y" * 3_000_000, *"z" * 100_000))
-    )
+    (run,) = load([make.Maker(tmp_path / "a.db").add("s", "stream", {}, make.stream_text(1e4, 1)).write()]).runs
+    long = dataclasses.replace(run, record=dataclasses.replace(run.record, argv=("x", "y" * 3_000_000, *"z" * 100_000)))
 
     assert len(all_runs.command_text(long)) < 2100

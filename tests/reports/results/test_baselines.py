@@ -41,9 +41,7 @@ def test_what_was_added_is_read_as_it_was(make: Any, tmp_path: Path) -> None:
     assert baselines.names() == ["before-bios"]
 
 
-def test_a_file_that_went_on_replaces_its_copy_and_another_stands_beside_it(
-    make: Any, tmp_path: Path
-) -> None:
+def test_a_file_that_went_on_replaces_its_copy_and_another_stands_beside_it(make: Any, tmp_path: Path) -> None:
     first = result(make, tmp_path / "a.db")
     baselines.add("b", [first])
     result(make, first, threads=8)  # the same file, one session later

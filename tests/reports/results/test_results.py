@@ -60,10 +60,7 @@ def test_tidy_has_one_row_per_number_in_base_units(full_result: Path) -> None:
         "value",
     } <= set(frame.columns)
     triad = frame[
-        (frame.kernel == "triad")
-        & (frame.metric == "bandwidth")
-        & (frame.place == "local")
-        & (frame.threads == 10)
+        (frame.kernel == "triad") & (frame.metric == "bandwidth") & (frame.place == "local") & (frame.threads == 10)
     ]
     assert list(triad.repeat) == [1, 2]
     assert set(triad.unit) == {"B/s"}
@@ -80,9 +77,7 @@ def test_only_options_that_vary_are_columns(full_result: Path) -> None:
 
 def test_of_several_attempts_the_good_one_counts(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
-    maker.add(
-        "s", "stream", {"threads": 1}, "", axes=("threads",), status="failed", reason="exit 1", repeat=1
-    )
+    maker.add("s", "stream", {"threads": 1}, "", axes=("threads",), status="failed", reason="exit 1", repeat=1)
     maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeat=2, repeats=3)
 
     results = load([maker.write()])
@@ -271,9 +266,7 @@ def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_mi
 ) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {}, make.stream_text(9e3, 1))
-    maker.add(
-        "s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, requested 0"
-    )
+    maker.add("s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, requested 0")
 
     results = load([maker.write()])
 
@@ -323,9 +316,7 @@ def test_versions_that_the_outputs_say_are_all_named(make: Any, tmp_path: Path) 
     text = make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1)
     newer = text.replace("fio-3.33", "fio-3.36")
     path = tmp_path / "a.db"
-    in_sessions(
-        make, path, "fio", [(program("/usr/bin/fio", "a"), text), (program("/usr/bin/fio", "b"), newer)]
-    )
+    in_sessions(make, path, "fio", [(program("/usr/bin/fio", "a"), text), (program("/usr/bin/fio", "b"), newer)])
 
     assert {row["program_version"] for row in json.loads(export([path], "json"))} == {"3.33", "3.36"}
 
@@ -408,9 +399,7 @@ def test_json_and_parquet_say_the_same(full_result: Path, shape: str) -> None:
 
     (column,) = {"value", "bandwidth [B/s]"} & {*frame.columns}
     assert [*frame["tool"]] == [row["tool"] for row in rows]
-    assert [*frame[column].dropna()] == pytest.approx(
-        [row[column] for row in rows if row[column] is not None]
-    )
+    assert [*frame[column].dropna()] == pytest.approx([row[column] for row in rows if row[column] is not None])
 
 
 def test_parquet_without_pyarrow_names_the_extra(full_result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,9 +428,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o444
 
 
-def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
-    make: Any, tmp_path: Path
-) -> None:
+def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(make: Any, tmp_path: Path) -> None:
     """Numbers by what they are, words as the experiment has them: “old, new” became “new, old”."""
     maker = make.Maker(tmp_path / "a.db")
     for threads, place in ((16, "remote"), (2, "remote"), (2, "local"), (16, "local")):
@@ -558,9 +545,7 @@ def test_of_an_experiment_that_ran_in_part_the_part_is_named(ran: tuple[str, ...
     assert abouts(results) == (f"Answers: what two sweeps do.{said}",)
 
 
-def test_cells_that_a_text_calls_alike_are_told_apart_by_what_was_asked_for(
-    make: Any, tmp_path: Path
-) -> None:
+def test_cells_that_a_text_calls_alike_are_told_apart_by_what_was_asked_for(make: Any, tmp_path: Path) -> None:
     """An access to no bytes is neither a read nor a write: both are `op` "none" of `target` "null"."""
     maker = make.Maker(tmp_path / "p.db")
     for op in ("read", "write"):

@@ -56,9 +56,7 @@ def test_the_time_since_boot_puts_a_session_with_a_wrong_clock_in_its_place() ->
     for order in itertools.permutations(machines):
         found = timeline(order)
         assert [key[0] for key in found] == ["wrong", "next", "right"]
-        assert (
-            found["wrong", 1].stepped == "its clock was 5 h ahead of that of other sessions of the same boot"
-        )
+        assert found["wrong", 1].stepped == "its clock was 5 h ahead of that of other sessions of the same boot"
         assert not found["right", 1].stepped
 
 

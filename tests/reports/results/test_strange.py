@@ -46,9 +46,7 @@ def say(path: Path, old: bytes, new: bytes) -> None:
         for run_id, data in rows:
             text = zlib.decompress(data).replace(old, new)
             set_to = (zlib.compress(text), len(text), run_id)
-            db.execute(
-                "UPDATE output SET zlib = ?, size_bytes = ? WHERE run_id = ? AND stream = 'stdout'", set_to
-            )
+            db.execute("UPDATE output SET zlib = ?, size_bytes = ? WHERE run_id = ? AND stream = 'stdout'", set_to)
     db.close()
 
 

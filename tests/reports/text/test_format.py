@@ -114,7 +114,5 @@ def test_a_half_is_rounded_alike_in_a_frame_and_beside_it() -> None:
         (12.0034, 3, 0.01, "12.0"), (193.047, 4, 10.0, "193.0"), (35.0, 3, 0.5, "35.0"), (109e3, 4, 0.0, "109\u202f000"), (0.0, 3, 0.0, "0"),
     ],
 )  # fmt: skip
-def test_no_decimals_stand_where_a_program_printed_none(
-    value: float, digits: int, step: float, said: str
-) -> None:
+def test_no_decimals_stand_where_a_program_printed_none(value: float, digits: int, step: float, said: str) -> None:
     assert fmt.number(value, digits, step=step) == said

@@ -13,9 +13,7 @@ nodeset = pytest.importorskip("ClusterShell.NodeSet")
 NAMES = st.builds(
     "{}{}{}".format,
     st.sampled_from(["n", "node", "rack1n", "a-"]),
-    st.one_of(
-        st.integers(0, 120).map(str), st.integers(0, 120).map("{:03}".format), st.sampled_from(["00", "7"])
-    ),
+    st.one_of(st.integers(0, 120).map(str), st.integers(0, 120).map("{:03}".format), st.sampled_from(["00", "7"])),
     st.sampled_from(["", "-ib", ".site"]),
 )
 

@@ -30,9 +30,7 @@ def sweep(make: Any, path: Path, **options: Any) -> Path:
     for depth, rate in IOPS.items():
         for noise in (1.0, 1.01):
             iops = rate * noise
-            text = make.fio_text(
-                {"read": (iops, 0.999 * depth / iops * 1e6)}, bs="4k", rw="randread", iodepth=depth
-            )
+            text = make.fio_text({"read": (iops, 0.999 * depth / iops * 1e6)}, bs="4k", rw="randread", iodepth=depth)
             given = {
                 "rw": "randread",
                 "bs": "4k",
@@ -146,6 +144,4 @@ def test_key_numbers_are_of_cells_and_directions(make: Any, tmp_path: Path) -> N
 
     rates = keys[keys["name"] == "Storage IOPS"]
     assert rates.loc[rates["value"].idxmax(), ["context", "n"]].tolist() == ["randread, iodepth 64", 2]
-    assert keys.loc[keys["name"] == "Storage read, p50", "value"].tolist() == pytest.approx(
-        [95e3 * 0.994], rel=1e-2
-    )
+    assert keys.loc[keys["name"] == "Storage read, p50", "value"].tolist() == pytest.approx([95e3 * 0.994], rel=1e-2)

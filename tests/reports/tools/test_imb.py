@@ -41,9 +41,7 @@ def test_pingpong_is_time_and_bandwidth_per_pair_with_alpha_and_half_size(make: 
         ("near", 10000, 1 << 22),
         ("far", 20000, 1 << 22),
     ]  # fmt: skip
-    rings = [
-        row["text"] for row in figures["imb-bandwidth-p"].spec["data"]["values"] if row["mark"] == "ring"
-    ]
+    rings = [row["text"] for row in figures["imb-bandwidth-p"].spec["data"]["values"] if row["mark"] == "ring"]
     assert len(rings) == 2
     keys = TOOL.keys(measure(load([path])).tidy("imb"))
     assert keys[["value", "context"]].to_records(index=False).tolist() == [(10000.0, "0 B, near"), (20000.0, "0 B, far")]  # fmt: skip
@@ -84,8 +82,6 @@ def test_ranks_share_a_core(make: Any, tmp_path: Path, groups: Any, relation: st
     maker = make.Maker(tmp_path / "a.db")
     maker.topology = "pack:1 numa:1 core:4 pu:2"
     maker.groups = {"x": tuple(Group(cpus=cpus) for cpus in groups)}
-    maker.add(
-        "p", "imb", {"benchmark": "PingPong"}, make.imb_text(curve(10.0, 8.0)), place="x", relation=relation
-    )
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(curve(10.0, 8.0)), place="x", relation=relation)
 
     assert any(one.id == "P1" for one in audit(load([maker.write()]))) == found

@@ -66,10 +66,7 @@ def test_curves_of_one_mix_are_told_apart_by_their_cells(make: Any, tmp_path: Pa
     rows = select(mlc.LOADED, measured.tidy("mlc"))
 
     assert [row[0] for row in mlc.offers_table(rows).rows] == ["t=1", "t=2"]
-    assert (
-        points.table(mlc.LOADED, points.group(mlc.LOADED, rows, measured.keys("mlc"))).columns[1].name
-        == "delay"
-    )
+    assert points.table(mlc.LOADED, points.group(mlc.LOADED, rows, measured.keys("mlc"))).columns[1].name == "delay"
 
 
 def test_a_delay_that_comes_twice_is_two_numbers(make: Any) -> None:

@@ -57,9 +57,7 @@ def test_sizes_are_percentiles_moments_tails_and_histograms(make: Any, tmp_path:
         ("memory_1GB_write_fence", ["poke-tail", "poke-histogram", "poke-time-per-byte"]),
     ],
 )
-def test_what_is_measured_in_addition_has_its_chart(
-    make: Any, tmp_path: Path, fixture: str, ids: list[str]
-) -> None:
+def test_what_is_measured_in_addition_has_its_chart(make: Any, tmp_path: Path, fixture: str, ids: list[str]) -> None:
     text = (FIXTURES / f"{fixture}.out").read_text()
     path = make.Maker(tmp_path / "a.db").add("s", "poke", {"target": fixture.partition("_")[0]}, text).write()
 

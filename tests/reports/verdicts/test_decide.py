@@ -18,9 +18,7 @@ MIRROR = {"regressed": "improved", "improved": "regressed", "same": "same", "inc
 
 
 def sample(a: tuple[float, ...], b: tuple[float, ...], **more: object) -> Sample:
-    return dataclasses.replace(
-        Sample(key=0, family="fio iops", a=a, b=b, better="higher", interleaved=True), **more
-    )
+    return dataclasses.replace(Sample(key=0, family="fio iops", a=a, b=b, better="higher", interleaved=True), **more)
 
 
 def one(a: tuple[float, ...], b: tuple[float, ...], rules: Rules | None = None, **more: object) -> Decision:
@@ -39,10 +37,7 @@ def sweep(
     shift = np.where(np.arange(cells) < slower, math.log(1.1), 0.0)[:, None]
     a = np.exp(rng.normal(0, sd, (cells, n)) + rng.normal(0, tau, (cells, 1)))
     b = np.exp(shift + rng.normal(0, sd, (cells, n)) + rng.normal(0, tau, (cells, 1)))
-    return [
-        sample(tuple(a[g]), tuple(b[g]), key=g, better="lower", interleaved=not tau, **more)
-        for g in range(cells)
-    ]
+    return [sample(tuple(a[g]), tuple(b[g]), key=g, better="lower", interleaved=not tau, **more) for g in range(cells)]
 
 
 @pytest.mark.parametrize(
@@ -236,9 +231,7 @@ def test_ranks_decide_where_runs_stray() -> None:
     seven = one(tuple(a[:7]), tuple(b[:7]), better="lower")
     assert (seven.verdict, seven.method) == ("inconclusive", "t")
     # ranks know nothing of sessions: with noise between them as large as the shift, ranks alone must not decide
-    assert (
-        one(tuple(a), tuple(b), Rules(tau=0.05), better="lower", interleaved=False).verdict == "inconclusive"
-    )
+    assert one(tuple(a), tuple(b), Rules(tau=0.05), better="lower", interleaved=False).verdict == "inconclusive"
 
 
 def test_digits_that_the_tool_does_not_print_are_no_evidence() -> None:

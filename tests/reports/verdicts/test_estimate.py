@@ -16,11 +16,7 @@ from reports.verdicts import estimate
 LOGS = st.floats(-5, 5)
 
 
-@given(
-    st.lists(
-        st.tuples(st.lists(LOGS, min_size=3, max_size=3), st.lists(LOGS, min_size=4, max_size=4)), min_size=1
-    )
-)
+@given(st.lists(st.tuples(st.lists(LOGS, min_size=3, max_size=3), st.lists(LOGS, min_size=4, max_size=4)), min_size=1))
 def test_the_shift_is_the_median_over_all_pairs(cells: list[tuple[list[float], list[float]]]) -> None:
     got = estimate.shifts(np.array([a for a, _ in cells]), np.array([b for _, b in cells]))
 
@@ -172,9 +168,7 @@ def test_quantiles_are_those_of_students_t() -> None:
 
 
 def test_a_stray_is_five_robust_sd_off() -> None:
-    x = np.array(
-        [[-1.0, 0.0, 1.0, 0.5, -0.5, 20.0], [-1.0, 0.0, 1.0, 0.5, -0.5, 2.0], [0.0] * 6, [0.0] * 5 + [1.0]]
-    )
+    x = np.array([[-1.0, 0.0, 1.0, 0.5, -0.5, 20.0], [-1.0, 0.0, 1.0, 0.5, -0.5, 2.0], [0.0] * 6, [0.0] * 5 + [1.0]])
 
     assert estimate.outliers(x, np.array([0.0, 0.0, 0.0, 0.5])).tolist() == [True, False, False, False]
 

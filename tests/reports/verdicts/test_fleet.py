@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from reports.verdicts.fleet import Fleet, Metric, centre, comparisons, judge_fleet
 
 
-def fleet(
-    bad: dict[str, float], *, runs: int = 1, metrics: int = 1, hosts: int = 40, **more: object
-) -> list[Metric]:
+def fleet(bad: dict[str, float], *, runs: int = 1, metrics: int = 1, hosts: int = 40, **more: object) -> list[Metric]:
     """Return bandwidths of hosts n00, n01, … about 100 with 1 % noise; `bad`: host → the factor of all its values."""
     rng = np.random.default_rng(11)
     names = [f"n{i:02}" for i in range(hosts)]
@@ -61,9 +59,7 @@ def test_slow_broken_and_fast_hosts_are_named() -> None:
 
 def test_one_run_is_a_suspicion_and_two_more_are_a_verdict() -> None:
     first = fleet({})
-    first = [
-        Metric(key=m.key, better=m.better, values={**m.values, "n05": (90.0,), "n06": (90.0,)}) for m in first
-    ]
+    first = [Metric(key=m.key, better=m.better, values={**m.values, "n05": (90.0,), "n06": (90.0,)}) for m in first]
     assert {"n05", "n06"} <= statuses(judge_fleet(first), "suspicious")
     assert not statuses(judge_fleet(first), "slow")
 
@@ -127,9 +123,7 @@ def test_a_host_that_is_a_little_slow_in_everything() -> None:
     assert [e.name for e in found.everywhere] == ["n07"]
     assert found.everywhere[0].worse == pytest.approx(0.015, abs=0.005)
     assert not judge_fleet(fleet({}, runs=3, metrics=12)).everywhere
-    assert not judge_fleet(
-        fleet({"n07": 0.9}, runs=3, metrics=2)
-    ).everywhere  # too few metrics to say "everywhere"
+    assert not judge_fleet(fleet({"n07": 0.9}, runs=3, metrics=2)).everywhere  # too few metrics to say "everywhere"
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -228,9 +222,7 @@ def test_beside_a_baseline_of_such_noise_none_is_accused(past: int) -> None:
     """By the baseline's spread alone, four equal hosts were accused in 85, 55 and 11 of 100 fleets."""
     found = []
     for seed in range(20):
-        old = [
-            metric.values["n00"] for s in range(math.ceil(past / 3)) for metric in equal(1000 * seed + s, 1)
-        ]
+        old = [metric.values["n00"] for s in range(math.ceil(past / 3)) for metric in equal(1000 * seed + s, 1)]
         now = equal(seed, 4)
         baselines = [sum(old[i :: len(now)], ())[:past] for i in range(len(now))]
         found.append(judge_fleet([replace(m, baseline=b) for m, b in zip(now, baselines, strict=True)]))
@@ -251,14 +243,10 @@ def test_a_rate_and_the_time_of_the_same_work_are_one_number() -> None:
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_of_two_halves_nobody_is_ok_and_it_is_known_who_is_in_which(better: Any) -> None:
     chance = np.random.default_rng(3)
-    values = {
-        f"n{i}": tuple(map(float, (80 if i % 2 else 100) * chance.normal(1, 0.01, 3))) for i in range(9)
-    }
+    values = {f"n{i}": tuple(map(float, (80 if i % 2 else 100) * chance.normal(1, 0.01, 3))) for i in range(9)}
     found = judge_fleet([Metric(key=0, better=better, values=values)])
     odd = tuple(n for n in values if int(n[1]) % 2)
-    assert found.strips[0].worse_half == (
-        odd if better == "higher" else tuple(n for n in values if n not in odd)
-    )
+    assert found.strips[0].worse_half == (odd if better == "higher" else tuple(n for n in values if n not in odd))
     assert set(found.statuses.values()) == {"unknown"}
     three = {n: v for n, v in values.items() if n not in ("n1", "n3")}
     spread = {f"m{i}": (100.0 + i,) * 3 for i in range(3)}
@@ -278,9 +266,7 @@ def test_of_hosts_as_much_worse_as_may_go_unseen_three_in_four_are_seen(hosts: i
         )
         for _ in range(3):  # each number has a host that is so much worse as is said of it with that host
             metrics = [
-                Metric(
-                    key=i, better="lower", values={str(n): tuple(own) for n, own in enumerate(row.tolist())}
-                )
+                Metric(key=i, better="lower", values={str(n): tuple(own) for n, own in enumerate(row.tolist())})
                 for i, row in enumerate(values)
             ]
             found = judge_fleet(metrics).strips

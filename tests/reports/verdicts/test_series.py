@@ -110,9 +110,7 @@ def test_a_history_without_ruptures_names_the_extra(monkeypatch: pytest.MonkeyPa
     assert "pinsweep[history]" in caught.value.hint
 
 
-def histogram(
-    rng: np.random.Generator, centre: float, *, fast: float = 0.0, n: int = 20_000
-) -> tuple[Bucket, ...]:
+def histogram(rng: np.random.Generator, centre: float, *, fast: float = 0.0, n: int = 20_000) -> tuple[Bucket, ...]:
     """Return latencies (ns) about `centre`, 10 % wide; a share `fast` of them at a hundredth of it, as from a cache."""
     hits = rng.binomial(n, fast)
     logs = np.r_[rng.normal(math.log(centre), 0.1, n - hits), rng.normal(math.log(centre / 100), 0.1, hits)]
@@ -125,9 +123,7 @@ def histogram(
     )
 
 
-def side(
-    seed: int, *, centre: float = 1e5, spread: float = 0.04, runs: int = 5, **more: Any
-) -> tuple[Any, ...]:
+def side(seed: int, *, centre: float = 1e5, spread: float = 0.04, runs: int = 5, **more: Any) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed)
     return tuple(histogram(rng, centre * math.exp(rng.normal(0, spread)), **more) for _ in range(runs))
 

@@ -99,9 +99,7 @@ def test_fresh_runs_of_no_family_change_nothing() -> None:
 
 
 def sessions(sample: Sample, n: int) -> Sample:
-    return dataclasses.replace(
-        sample, session_a=tuple(i % n for i in range(len(sample.a))), interleaved=False
-    )
+    return dataclasses.replace(sample, session_a=tuple(i % n for i in range(len(sample.a))), interleaved=False)
 
 
 def test_an_unchanged_baseline_raises_hardly_an_alarm() -> None:
