@@ -30,8 +30,9 @@ def _is_here(requirement: str) -> bool:
     import importlib.util
     import re
 
-    name = re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower()
+    name = re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower().replace("-", "_")
+    module = {"pyyaml": "yaml", "vl_convert_python": "vl_convert"}.get(name, name)
     try:
-        return importlib.util.find_spec({"pyyaml": "yaml"}.get(name, name)) is not None
+        return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False

@@ -111,7 +111,7 @@ def test_shipped_experiments_are_found_by_name_from_any_folder(installed: Path, 
     assert {line.split()[0] for line in listed.splitlines()[1:]} == {
         Path(name).stem for name in files_of("experiments")
     }
-    assert "stream  threads=1" in run(installed, "pinsweep", "plan", "quickstart", cwd=tmp_path)
+    assert "loaded-latency" in run(installed, "pinsweep", "plan", "quickstart", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from parsers import parser_names
+
 THIN = "\u202f"  # between thousands; no line break, unlike U+2009
 NO_BREAK = "\u00a0"  # between a number and its unit
 MINUS = "\u2212"
@@ -25,7 +27,7 @@ _SMALLEST, _LARGEST = 1e-9, 1e15
 """Limit of plain digits. Larger numbers break tables and exceed a float's digits, so a power of ten is used."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_NAME = re.compile(r"(?:fio|mlc|imb)\b|[a-z]*[_=]")
+_OPTION = re.compile(r"[a-z]*[_=]")
 _DIGITS = 3
 """Significant digits of a number of unknown step, also if they are zeros."""
 
@@ -259,7 +261,8 @@ def words(items: Iterable[str], last: str = "and") -> str:
 
 def sentence(text: str) -> str:
     """Return a text with a capital first letter. A name such as `fio` or `direct=0` stays as it is."""
-    return text if _NAME.match(text) else text[:1].upper() + text[1:]
+    is_name = _OPTION.match(text) or re.split(r"\W", text, maxsplit=1)[0] in parser_names()
+    return text if is_name else text[:1].upper() + text[1:]
 
 
 def _scale(value: float, unit: str) -> Scale:

@@ -189,7 +189,7 @@ def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_pat
         (("--baseline", ""), ("is not a valid baseline name",)),
         (("-o", ""), ("an empty name",)),
         (("--threshold", "300%"), ("not a percentage",)),
-        (("--due", "7"), ("'7' is no age: 7d, 12h or 2w",)),
+        (("--due", "7"), ("'7' is not an age",)),
         (("--switches", "rules.yaml"), ("no line names the hosts",)),
         (("--openmetrics", "results/000.db"), ("would be replaced",)),
     ):

@@ -233,9 +233,9 @@ def test_whatever_was_edited_tells_the_cells_apart(
     exported = json.loads(called("export", "a.db", "--format", "json").stdout)
     metrics = called("export", "a.db", "--openmetrics").stdout
 
-    lines = [
-        re.split(r" +(?:⚠ +)?[\d.]+ m?s\b", line)[0] for line in shown.splitlines() if re.search(r"\d m?s\b", line)
-    ]
+    table = shown.splitlines()
+    head = next(i for i, line in enumerate(table) if "reply (ms)" in line)
+    lines = ["".join(re.split(r"(?:^|  +)(?:⚠ +)?", line)[1:-1]) for line in table[head + 1 : head + 3]]
     assert len(set(lines)) == len(lines) == 2, shown
     assert all(any(line.split() == word.split() for line in lines) for word in told), shown
     assert len({json.dumps({**row, "point_id": 0, "run_id": 0, "session": 0, "value": 0}) for row in exported}) == 2

@@ -132,7 +132,7 @@ def test_the_default_name_of_a_page_may_be_a_result_file(called: Cli, here: Path
         ("report a.db -o p.pdf", "p.pdf: the page is HTML\nhint: --lab DIR writes report.pdf, among others"),
         (
             "run echo.yaml -o lab.yaml",
-            "lab.yaml: a result file is a database, and no .yaml file\nhint: name it lab.db; ",
+            "lab.yaml: a result file is a database, not a .yaml file\nhint: name it lab.db",
         ),
         ("plan echo.yaml -o lab.HTML", "lab.HTML: a result file is a database"),
         ("parse log.txt -o r.csv", "r.csv: a result file is a database"),

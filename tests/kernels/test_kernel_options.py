@@ -166,7 +166,7 @@ def test_what_is_said_of_an_option_that_is_not_given_is_what_the_kernel_says(too
     said = {
         name: found[1]
         for name, option in get_tool(tool).options().items()
-        if (found := re.search(r"; (\d+) if not given", option.help))
+        if (found := re.search(r"; (?:default )?(\d+)(?: if not given)?$", option.help))
     }
 
     assert said
