@@ -241,6 +241,9 @@ def _process(pid: int, tids: Sequence[int], proc: str) -> Process | None:
     is_small = int(values.get("VmRSS", "0").split()[0]) * 1024 <= PAGES_UP_TO_BYTES
     # the first line is enough for the policy, and few bytes make the kernel walk few mappings
     maps = read_bytes(f"{proc}/{pid}/numa_maps", None if is_small else 200).decode(errors="replace")
+    policy = next(iter(maps.split(maxsplit=2)[1:]), "")
+    if policy == "default" and "VmRSS" not in _status(pid, proc):
+        policy = ""  # it ended meanwhile: a process loses its memory, then its policy
     pages: Counter[int] = Counter()
     for node, count in re.findall(r" N(\d+)=(\d+)", maps) if is_small else ():
         pages[int(node)] += int(count)
@@ -249,7 +252,7 @@ def _process(pid: int, tids: Sequence[int], proc: str) -> Process | None:
         name=values["Name"],
         threads=tuple(threads),
         mems_allowed=parse_cpulist(values.get("Mems_allowed_list", "")),
-        policy=next(iter(maps.split(maxsplit=2)[1:]), ""),
+        policy=policy,
         pages=dict(pages),
         rank=int(rank[1]) if rank else None,
     )

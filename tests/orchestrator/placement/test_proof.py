@@ -242,3 +242,18 @@ def test_nothing_is_decided_before_the_tool_is_there() -> None:
     assert not settled(ONE, [process("numactl", {0, 1})])
     assert not settled(TWO, [process("mpirun", {0, 1, 4}), process("IMB-MPI1", {0})])
     assert settled(TWO, [process("IMB-MPI1", {0}), process("IMB-MPI1", {4})])
+
+
+@pytest.mark.parametrize(("memory", "policy"), [("VmRSS:\t100 kB\n", "default"), ("", "")])
+def test_a_process_that_ends_meanwhile_has_no_policy(memory: str, policy: str, tmp_path: Path) -> None:
+    """It loses its memory first, and then its policy: that is no run that was not bound."""
+    folder = tmp_path / str(os.getpid())
+    folder.mkdir()
+    (folder / "status").write_text(f"Name:\twho\nState:\tR (running)\n{memory}")
+    (folder / "numa_maps").write_text("7f00 default anon=1 N0=1\n")
+
+    (folder / "task" / str(os.getpid())).mkdir(parents=True)
+
+    (found,) = look(os.getpid(), str(tmp_path))
+
+    assert found.policy == policy
