@@ -342,10 +342,8 @@ def taken(counters: Mapping[str, Any]) -> float:
 
     The least disturbed runs of a cell are selected by this value, never by their results.
     """
-    elapsed_s, seconds = (
-        float(counters.get("elapsed_s", 0.0)),
-        [float(counters[name]) for name in _TAKEN if name in counters],
-    )
+    elapsed_s = float(counters.get("elapsed_s", 0.0))
+    seconds = [float(counters[name]) for name in _TAKEN if name in counters]
     seconds += [_NEIGHBOURS * float(counters["neighbours_s"])] if "neighbours_s" in counters else []
     return sum(seconds) / elapsed_s if elapsed_s and seconds else math.inf
 

@@ -13,8 +13,6 @@ from pinsweep.terminal import answer, data, say, say_prose
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
     from orchestrator.model import Plan, PlannedRun
-    from orchestrator.plan.plan import Machine
-    from reports.document import Value
 
 
 @click.command(
@@ -105,7 +103,9 @@ def command(
     elif commands:
         _commands(plan, prepared.machine.site.topology)
     else:
-        _overview(plan, prepared.machine, done)
+        from reports.plan import document
+
+        answer(document(plan, prepared.machine, done))
     if form != "json":
         _options.left_out(plan)
         _options.devices(plan)
@@ -116,73 +116,19 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _overview(plan: Plan, machine: Machine, done: int) -> None:
-    """Print the number of runs and the time that they take, and a row per sweep."""
-    from orchestrator.machine.cpulist import format_cpulist
-    from orchestrator.plan.duration import duration
-    from orchestrator.tools import Program
-    from parsers.units import size_text
-    from reports.document import Column, Document, Table
-    from reports.text import format as fmt
-
-    rows: list[tuple[Value, ...]] = []
-    for sweep in dict.fromkeys(cell.sweep for cell in plan.cells):
-        runs = [run for run in plan.runs if run.sweep == sweep]
-        cells = {run.cell.point_id: run for run in runs}
-        groups = [group for run in cells.values() if run.placement for group in run.placement.groups]
-        program = machine.programs[runs[0].tool]
-        files = {write.path: write.size_bytes for run in runs for write in run.writes if write.kind == "scratch"}
-        notes = ["built-in kernel"] if isinstance(program, Program) and program.stand_in else []
-        notes += [f"scratch {size_text(sum(files.values()))}"] if files else []
-        seconds = sum(run.estimate_s for run in runs)
-        most = seconds + sum(run.estimate_s * plan.more.get(cell, 0) for cell, run in cells.items())
-        more = sum(plan.more.get(cell, 0) for cell in cells)
-        rows.append(
-            (
-                sweep,
-                len(cells),
-                _between(str(len(runs)), str(len(runs) + more)),
-                _between(fmt.duration(seconds), fmt.duration(most)),
-                format_cpulist({cpu for group in groups for cpu in group.cpus}) or "any",
-                format_cpulist({node for group in groups for node in (*group.membind, *group.interleave)}) or "any",
-                ", ".join(notes),
-            )
-        )
-    takes = duration(plan)
-    total, further = len(plan.cells) + len(plan.left_out), sum(plan.more.values())
-    cells_text = f"{len(plan.cells)} of {fmt.plural(total, 'cell')}" if plan.left_out else fmt.plural(total, "cell")
-    all_runs = fmt.plural(len(plan.runs) + further, "run")
-    runs_text = f"{len(plan.runs)} to {all_runs}" if further else all_runs
-    warm_ups = f" + {fmt.plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
-    time = _between(fmt.duration(takes.least_s), fmt.duration(takes.most_s))
-    before = f"; {fmt.plural(done, 'run')} done before" if done else ""
-    say_prose(f"{cells_text}, {runs_text}{warm_ups}, about {time} (batch limit: sbatch -t {takes.slurm}){before}")
-    if not plan.runs:
-        return
-    names = ["sweep", "cells", "runs", "time", "CPUs", "memory node", "note"]
-    shown = len(names) - (not any(row[-1] for row in rows))
-    columns = tuple(Column(name=name) for name in names[:shown])
-    table = Table(columns=columns, rows=tuple(row[:shown] for row in rows), most=len(rows))
-    answer(Document(title="", blocks=(table,)))
-    say("--commands prints every command line")
-
-
-def _between(least: str, most: str) -> str:
-    return least if least == most else f"{least} to {most}"
-
-
 def _commands(plan: Plan, topology: Topology) -> None:
     """Print each cell with its place and its command line."""
     import shlex
 
     from orchestrator.placement.diagram import draw
+    from reports.text.format import ends as span
 
     runs: dict[str, list[PlannedRun]] = {}
     for run in plan.runs:
         runs.setdefault(run.cell.point_id, []).append(run)
     for cell in plan.cells:
         first, number = runs[cell.point_id][0], len(runs[cell.point_id])
-        times = _between(str(number), str(number + plan.more.get(cell.point_id, 0)))
+        times = span(str(number), str(number + plan.more.get(cell.point_id, 0)))
         say(f"{cell.sweep}  {cell.describe()}  × {times}", bold=True)
         if first.placement is not None:
             say(f"  {draw(first.placement, topology)}")

@@ -286,7 +286,7 @@ def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool
         runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
         text = f"{runs} disturbed. A cell without a quiet run uses its least disturbed runs (D1)."
         if summary.shared:
-            text = f"This machine is shared: others take about {summary.shared:.0%} of a run's time. {text}"
+            text = f"This machine is shared: others use about {summary.shared:.0%} of one CPU during a run. {text}"
         say(text, fg="yellow", err=True)
     if summary.stopped:
         say(f"stopped; to continue: pinsweep {_again(finished.path, call, home)}", err=True)

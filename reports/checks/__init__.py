@@ -55,7 +55,6 @@ class Fault:
     quoted: tuple[Quoted, ...] = ()
     cell: str = ""  # label of the cell; "" uses the run's description
     runs: tuple[Run, ...] = ()  # all runs of the fault, if not the repeats of one cell
-    attempts: tuple[Run, ...] = ()  # all runs of the same repeat
     todo: str = ""  # advice for this fault, instead of the advice of the check
 
 

@@ -86,7 +86,7 @@ def _findings(
                 (*cell_key(run), metric)
                 for fault in members for run in fault.runs or (fault.run,) for metric in (fault.metric, *fault.also)
             ),
-            own=frozenset((run.file, run.record.run_id) for fault in members if fault.own for run in (fault.run, *fault.attempts)),
+            own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own),
             is_of_runs=check.is_of_runs,
         )  # fmt: skip
 

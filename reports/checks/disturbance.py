@@ -16,7 +16,7 @@ def disturbed(results: Results) -> Iterator[Fault]:
 
     pinsweep reads counters right before and after a run. They show that other work used the CPUs, memory or disk of the
     run, or delayed the run (docs/disturbance.md). These cells have no quiet run. The least disturbed runs represent a
-    cell. With `--include quiet`, the cell has no number. No verdict rests on disturbed runs.
+    cell. With `--include quiet`, the cell has no number. One session of disturbed runs gives no verdict.
 
     Do: quote the numbers with their range. For quiet numbers find the cause (`ps`, a cron job, a neighbour of a virtual
     machine), then start the same `pinsweep run` again, or measure again.

@@ -219,7 +219,7 @@ def _sweeps(results: Results) -> Table:
         rows.append(
             (
                 runs[0].sweep_title or sweep, _first(programs), len({(r.file, r.record.point_id) for r in runs}), len(runs), len(shown),
-                sum(not run.sound for run in shown), _first(places),
+                sum(not run.is_usable for run in shown), _first(places),
             )
         )  # fmt: skip
     columns = ("sweep", "program", "cells", "runs", "with numbers", "flagged", "placed on")

@@ -26,7 +26,7 @@ from reports.numbers.repeats import (
     have_best,
     leaders_of,
 )
-from reports.numbers.tool import find
+from reports.numbers.tool import find, no_better, ranked
 from reports.results.model import Run
 
 
@@ -79,20 +79,9 @@ def peaks(
     return {**tops, **within}
 
 
-def no_better(tool: str) -> frozenset[str]:
-    """Return the options without a better level, such as the accessed size, the accessed place and rate limits."""
-    module = find(tool)
-    return frozenset((*module.WORKING_SET, *module.ACCESSED, *module.LIMITS))
-
-
 def mixed(run: Run) -> bool:
     """Return whether the leading number is one direction of a mixed load."""
     return run.parsed is not None and find(run.tool).mixed(run.parsed)
-
-
-def ranked(run: Run) -> bool:
-    """Return whether a run may be the best of a sweep."""
-    return find(run.tool).ranked(run.parsed) if run.parsed else True
 
 
 __all__ = [

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, cast
 from orchestrator.model import Cell
 from parsers.measurement import Direction, Measurement, Parsed
 from reports.numbers.model import SIZE, Name, Number
-from reports.numbers.tool import find
+from reports.numbers.tool import find, no_better, ranked
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 
 class Column(NamedTuple):
@@ -122,8 +123,6 @@ class Repeats:
     @property
     def headline(self) -> str:
         """Return the numbers as a short text such as "triad 26.1 GB/s". The text is never empty."""
-        from reports.text import format as fmt
-
         if not any(run.parsed for run in self.runs):
             return "no numbers"
         text = find(self.tool).headline(self) if self.columns else ""
@@ -252,8 +251,6 @@ def have_best(repeats: Sequence[Repeats], leaders: Sequence[Leader]) -> bool:
     None means that the cells differ in an option of `no_better`, in the benchmark or in the direction. `leaders` has
     one entry per cell.
     """
-    from reports.numbers import no_better, ranked
-
     unlike = {
         str([cell.first.options.get(name) for name in sorted(no_better(cell.tool))])
         for cell in repeats

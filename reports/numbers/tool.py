@@ -38,3 +38,14 @@ class NumbersModule(Protocol):
 def find(tool: str) -> NumbersModule:
     """Return a tool by name."""
     return cast("NumbersModule", importlib.import_module("reports.tools").find(tool))
+
+
+def no_better(tool: str) -> frozenset[str]:
+    """Return the options without a better level, such as the accessed size, the accessed place and rate limits."""
+    module = find(tool)
+    return frozenset((*module.WORKING_SET, *module.ACCESSED, *module.LIMITS))
+
+
+def ranked(run: Run) -> bool:
+    """Return whether a run may be the best of a sweep."""
+    return find(run.tool).ranked(run.parsed) if run.parsed else True

@@ -49,7 +49,7 @@ def tables(results: Results) -> tuple[Table, ...]:
 
 
 def _sweeps(results: Results, tool: str) -> Iterator[Sweep]:
-    usable = [run for run in results.good(tool) if run.sound and not run.captured]
+    usable = [run for run in results.good(tool) if run.is_usable and not run.captured]
     for runs in group_by(usable, lambda run: (run.where, run.cell.sweep, naming.program_kind(run))).values():
         mixed = {run for run in runs if numbers.mixed(run)}
         runs = [run for run in runs if run not in mixed] or runs

@@ -53,9 +53,6 @@ _KEYS = (
 )  # fmt: skip
 _TAIL = ("metric", "unit", "value")
 
-UNREPEATED = "disturbed, and not repeated yet"
-"""States of runs that the same `pinsweep run` starts again."""
-
 LEFT_OUT = ("disturbed", "misplaced")
 """Of runs that ended well and whose numbers are not used all the same: listed with their reason, not missing."""
 
@@ -186,7 +183,7 @@ class Run:
         return self.record.status == "disturbed" or bool(self.record.counters.get("reasons"))
 
     @property
-    def sound(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the figures can be used alone: not invalid, and not disturbed."""
         return not self.void and not self.is_disturbed
 
